@@ -1,0 +1,99 @@
+//! The median of each feature, exact, by settling one digit of eight bits in each pass.
+//!
+//! Columns are taken in slabs whose counts fit into [`SLAB_BYTES`]; each slab reads its own columns only, so the bytes
+//! read are those of [`passes`] / slabs full passes.
+
+use crate::element::{Element, ElementType};
+use crate::error::Result;
+use crate::run::Runner;
+use crate::source::{Shape, Source};
+use crate::sums::{COLUMN_BYTES, DIGITS, DigitCounts};
+
+/// Bytes of the counts of one slab of columns.
+pub(crate) const SLAB_BYTES: usize = 8 << 20;
+const SLAB_COLUMNS: usize = SLAB_BYTES / COLUMN_BYTES;
+
+/// The number of passes for data of this shape: digits times slabs.
+pub(crate) fn passes(shape: &Shape) -> usize {
+    shape.element.bytes() * shape.features.div_ceil(SLAB_COLUMNS)
+}
+
+/// The coordinate-wise median.
+pub(crate) fn median(source: &dyn Source, runner: &impl Runner) -> Result<Vec<f64>> {
+    let shape = source.shape();
+    let mut median = Vec::with_capacity(shape.features);
+    for start in (0..shape.features).step_by(SLAB_COLUMNS) {
+        let columns = start..(start + SLAB_COLUMNS).min(shape.features);
+        // For an odd count both ranks are the same.
+        let middle = [(shape.samples - 1) / 2, shape.samples / 2].map(|rank| rank as u64);
+        let mut ranks = vec![middle; columns.len()];
+        let mut keys = vec![[0u64; 2]; columns.len()];
+        for digit in 0..shape.element.bytes() {
+            let counts = runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys), source)?;
+            for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
+                for (side, counts) in counts.chunks(DIGITS).enumerate() {
+                    let found = settle(counts, &mut rank[side]);
+                    key[side] = key[side] << 8 | found;
+                }
+            }
+        }
+        median.extend(keys.iter().map(|key| {
+            let [low, high] = key.map(|key| value_of(shape.element, key));
+            low + (high - low) / 2.0
+        }));
+    }
+    Ok(median)
+}
+
+/// The digit under which the rank falls; the rank becomes the one among numbers of that digit.
+fn settle(counts: &[u32], rank: &mut u64) -> u64 {
+    for (digit, &count) in counts.iter().enumerate() {
+        if *rank < u64::from(count) {
+            return digit as u64;
+        }
+        *rank -= u64::from(count);
+    }
+    unreachable!("the counts of a column hold all of its numbers")
+}
+
+fn value_of(element: ElementType, key: u64) -> f64 {
+    match element {
+        ElementType::U8 => u8::from_sort_key(key),
+        ElementType::U16 => u16::from_sort_key(key),
+        ElementType::F32 => f32::from_sort_key(key),
+        ElementType::F64 => f64::from_sort_key(key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Local;
+    use crate::source::Memory;
+    use proptest::prelude::*;
+
+    fn sorted_median(mut column: Vec<f64>) -> f64 {
+        column.sort_by(f64::total_cmp);
+        let n = column.len();
+        (column[(n - 1) / 2] + column[n / 2]) / 2.0
+    }
+
+    proptest! {
+        #[test]
+        fn equals_sorting(n in 1usize..40, data in proptest::collection::vec(-1e3f64..1e3, 40 * 3)) {
+            let runner = Local::new(2).unwrap();
+            let data = &data[..n * 3];
+            let column = |j: usize| data[j..].iter().step_by(3);
+            let found = median(&Memory::new(data, n, 3).unwrap(), &runner).unwrap();
+            let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
+            let found32 = median(&Memory::new(&single, n, 3).unwrap(), &runner).unwrap();
+            let bytes: Vec<u8> = data.iter().map(|&x| x as i32 as u8).collect();
+            let found8 = median(&Memory::new(&bytes, n, 3).unwrap(), &runner).unwrap();
+            for j in 0..3 {
+                prop_assert!((found[j] - sorted_median(column(j).copied().collect())).abs() <= 1e-12);
+                prop_assert_eq!(found32[j], sorted_median(column(j).map(|&x| f64::from(x as f32)).collect()));
+                prop_assert_eq!(found8[j], sorted_median(column(j).map(|&x| f64::from(x as i32 as u8)).collect()));
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The spatial median: by passes over the data, or within the n x n matrix without touching them.
+//!
+//! It starts at the coordinate-wise median of a few hundred samples, whose median distance also sets the scale of the
+//! tolerance: 1e-10 of it for f64 data, 1e-7 for the others. By passes it takes about ten of them; with the n x n
+//! matrix K of products around any origin o, the point is o + sum a_i (x_i - o), distances are
+//! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
+
+use super::weiszfeld::{Evaluation, MAX_EVALUATIONS, Pulled, minimise, remaining_step};
+use crate::block::each_element;
+use crate::element::{Element, ElementType};
+use crate::error::Result;
+use crate::linalg::{Matrix, product};
+use crate::random::{Stream, subsample};
+use crate::run::Runner;
+use crate::source::Source;
+use crate::sums::Pull;
+
+/// Samples that set start and scale, at most.
+const START_SAMPLES: usize = 512;
+/// Bytes of those samples in double precision, about.
+const START_BYTES: usize = 8 << 20;
+/// Samples within this share of the scale count as lying on the point.
+const COINCIDENCE: f64 = 1e-14;
+/// What the plan assumes; a fit reports what it took.
+pub(crate) const EXPECTED_PASSES: usize = 12;
+
+/// Where to begin, and the length that tolerances are relative to.
+#[derive(Debug, Clone)]
+pub(crate) struct Start {
+    pub point: Vec<f64>,
+    pub scale: f64,
+    tolerance: f64,
+}
+
+impl Start {
+    /// From a seeded subsample; reads a few samples, no pass.
+    pub(crate) fn new(source: &dyn Source, seed: u64) -> Result<Self> {
+        let shape = source.shape();
+        let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
+        let rows: Vec<Vec<f64>> = subsample(shape.samples, count, seed, Stream::Subsample)
+            .into_iter()
+            .map(|i| read_sample(source, i))
+            .collect::<Result<_>>()?;
+        let column_median = |j: usize| median_of(rows.iter().map(|row| row[j]).collect());
+        let point: Vec<f64> = (0..shape.features).map(column_median).collect();
+        let distances: Vec<f64> = rows.iter().map(|row| distance(row, &point)).collect();
+        let mut scale = median_of(distances.clone());
+        if scale == 0.0 {
+            scale = distances.iter().fold(0.0, |m, d| m.max(*d));
+        }
+        // A step below a rounding error of the point itself cannot be seen.
+        let tolerance = if shape.element == ElementType::F64 { 1e-10 } else { 1e-7 };
+        let rounding = f64::EPSILON * point.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        Ok(Self { point, scale, tolerance: (0.1 * tolerance * scale).max(4.0 * rounding) })
+    }
+
+    /// The same scale, another point to begin at.
+    pub(crate) fn at(self, point: Vec<f64>) -> Self {
+        Self { point, ..self }
+    }
+}
+
+/// One sample in double precision.
+pub(crate) fn read_sample(source: &dyn Source, index: usize) -> Result<Vec<f64>> {
+    let mut sample = Vec::new();
+    source.visit(index..index + 1, &mut |block| {
+        each_element!(block, data => sample = (0..data.columns()).map(|j| data.get(0, j).widen()).collect());
+        Ok(())
+    })?;
+    Ok(sample)
+}
+
+/// The middle of some numbers; the lower of two middles is good enough for a start.
+fn median_of(mut values: Vec<f64>) -> f64 {
+    let middle = (values.len() - 1) / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    let largest = a.iter().zip(b).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * a.iter().zip(b).map(|(x, y)| ((x - y) / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// What to tell the user when the iteration ran out.
+fn unfinished(tolerance: f64) -> String {
+    format!(
+        "the spatial median did not settle to {tolerance:.1e} within {MAX_EVALUATIONS} steps; the samples may lie on a line"
+    )
+}
+
+/// By passes, from `start.point`.
+pub(crate) fn by_passes(
+    source: &dyn Source,
+    start: &Start,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
+    struct Passes<'a, R> {
+        source: &'a dyn Source,
+        runner: &'a R,
+        coincidence: f64,
+    }
+    impl<R: Runner> Pulled for Passes<'_, R> {
+        fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
+            let sum = self.runner.run(&Pull::new(y, None, self.coincidence), self.source)?;
+            let pull_length = distance(&sum.pull, &vec![0.0; y.len()]);
+            let remaining = remaining_step(sum.coincident, pull_length);
+            let per_sample = if sum.inverse_lengths > 0.0 { remaining / sum.inverse_lengths } else { 0.0 };
+            Ok(Evaluation {
+                step: sum.pull.iter().map(|p| p * per_sample).collect(),
+                step_length: pull_length * per_sample,
+                lengths: sum.lengths,
+                settled: remaining == 0.0,
+                nearest: sum.nearest,
+            })
+        }
+
+        fn sample(&mut self, index: usize) -> Result<Vec<f64>> {
+            read_sample(self.source, index)
+        }
+    }
+    let mut passes = Passes { source, runner, coincidence: COINCIDENCE * start.scale };
+    let (point, settled) = minimise(&mut passes, start.point.clone(), start.tolerance)?;
+    Ok((point, (!settled).then(|| unfinished(start.tolerance))))
+}
+
+/// Within the n x n matrix of products around any origin: the weights a_i of the samples, which sum to 1.
+pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
+    struct Weights<'a, R> {
+        gram: &'a Matrix,
+        runner: &'a R,
+        coincidence: f64,
+    }
+    impl<R: Runner> Weights<'_, R> {
+        fn times(&self, a: &[f64]) -> Vec<f64> {
+            let column = Matrix::from_vec(a.len(), 1, a.to_vec());
+            self.runner.compute(|| product(self.gram, &column)).data().to_vec()
+        }
+    }
+    impl<R: Runner> Pulled for Weights<'_, R> {
+        fn evaluate(&mut self, a: &[f64]) -> Result<Evaluation> {
+            self.runner.check_cancelled()?;
+            let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            let ka = self.times(a);
+            let aka = dot(a, &ka);
+            let mut pull = vec![0.0; a.len()]; // weights of samples in the pull, before the point's own share
+            let (mut lengths, mut inverse_lengths, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
+            for (i, pull) in pull.iter_mut().enumerate() {
+                let length = (self.gram[(i, i)] - 2.0 * ka[i] + aka).max(0.0).sqrt();
+                if length <= self.coincidence {
+                    coincident += 1;
+                    continue;
+                }
+                *pull = 1.0 / length;
+                inverse_lengths += *pull;
+                lengths += length;
+                if nearest.is_none_or(|(_, least)| length < least) {
+                    nearest = Some((i, length));
+                }
+            }
+            pull.iter_mut().zip(a).for_each(|(p, a)| *p -= inverse_lengths * a);
+            let pull_length = dot(&pull, &self.times(&pull)).max(0.0).sqrt();
+            let remaining = remaining_step(coincident, pull_length);
+            let per_sample = if inverse_lengths > 0.0 { remaining / inverse_lengths } else { 0.0 };
+            Ok(Evaluation {
+                step: pull.iter().map(|p| p * per_sample).collect(),
+                step_length: pull_length * per_sample,
+                lengths,
+                settled: remaining == 0.0,
+                nearest,
+            })
+        }
+
+        fn sample(&mut self, index: usize) -> Result<Vec<f64>> {
+            let mut a = vec![0.0; self.gram.rows()];
+            a[index] = 1.0;
+            Ok(a)
+        }
+    }
+    let n = gram.rows();
+    // Distances within K are roots of differences, so samples closer than half of the digits look coincident.
+    let mut weights = Weights { gram, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
+    let (a, settled) = minimise(&mut weights, vec![1.0 / n as f64; n], start.tolerance)?;
+    Ok((a, (!settled).then(|| unfinished(start.tolerance))))
+}

@@ -1,0 +1,3 @@
+//! The hot loops, each beside a plain twin that tests it.
+
+pub(crate) mod panel;

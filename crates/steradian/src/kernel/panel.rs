@@ -1,0 +1,177 @@
+//! Panels: a few rows by a few hundred columns of a block, converted to double precision minus the center.
+//!
+//! Data are never converted as a whole: a panel fits into the second-level cache and is thrown away after use.
+
+use std::ops::Range;
+
+use crate::block::{Block, Rows, each_element};
+use crate::element::Element;
+use crate::error::{Error, Result};
+
+/// Columns of a panel.
+pub(crate) const COLUMNS: usize = 512;
+
+/// The column ranges of all panels.
+pub(crate) fn panels(features: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..features).step_by(COLUMNS).map(move |start| start..(start + COLUMNS).min(features))
+}
+
+/// The row ranges of all chunks of `size` rows.
+pub(crate) fn chunks(rows: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
+}
+
+/// Room for a panel of this many rows.
+pub(crate) fn buffer(rows: usize) -> Vec<f64> {
+    vec![0.0; rows * COLUMNS]
+}
+
+/// Writes `weight * (x - center)` for the given rows and columns of a block into `out`, row after row.
+pub(crate) fn center(
+    block: &Block<'_>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    center: &[f64],
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    each_element!(block, data => center_rows(&data, rows, columns, center, weights, out));
+}
+
+fn center_rows<T: Element>(
+    data: &Rows<'_, T>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    center: &[f64],
+    weights: Option<&[f64]>,
+    out: &mut [f64],
+) {
+    let center = &center[columns.clone()];
+    let width = columns.len();
+    for (out, row) in out.chunks_mut(width).zip(rows.clone()) {
+        match data.row(row, columns.start, columns.end) {
+            Some(row) => out.iter_mut().zip(row).zip(center).for_each(|((o, x), c)| *o = x.widen() - c),
+            None => out
+                .iter_mut()
+                .zip(columns.clone())
+                .zip(center)
+                .for_each(|((o, j), c)| *o = data.get(row, j).widen() - c),
+        }
+    }
+    if let Some(weights) = weights {
+        for (out, w) in out.chunks_mut(width).zip(weights) {
+            out.iter_mut().for_each(|x| *x *= w);
+        }
+    }
+}
+
+/// Lengths of one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lengths {
+    /// |x - center|.
+    pub from_center: f64,
+    /// |x|.
+    pub from_origin: f64,
+}
+
+/// Sums of squares outside these bounds are redone with scaling: below, terms may have vanished; above, overflowed.
+const SAFE_SQUARES: Range<f64> = 1e-270..1e300;
+
+/// The lengths of the given rows.
+pub(crate) fn lengths(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Lengths> {
+    each_element!(block, data => rows.map(|row| row_lengths(&data, row, center)).collect())
+}
+
+fn row_lengths<T: Element>(data: &Rows<'_, T>, row: usize, center: &[f64]) -> Lengths {
+    let columns = data.columns();
+    let (around, plain) = match data.row(row, 0, columns) {
+        Some(row) => squares(row.iter().map(|x| x.widen()), center),
+        None => squares((0..columns).map(|j| data.get(row, j).widen()), center),
+    };
+    let value = |j: usize| data.get(row, j).widen();
+    Lengths {
+        from_center: safe_root(around, columns, |j| value(j) - center[j]),
+        from_origin: safe_root(plain, columns, value),
+    }
+}
+
+/// Sums of squares around the center and around the origin.
+#[inline(always)]
+fn squares(row: impl Iterator<Item = f64>, center: &[f64]) -> (f64, f64) {
+    const LANES: usize = 8; // independent sums, so that the loop vectorises and rounding errors stay small
+    let (mut around, mut plain) = ([0.0; LANES], [0.0; LANES]);
+    let mut row = row;
+    for center in center.chunks(LANES) {
+        for ((around, plain), (x, c)) in around.iter_mut().zip(&mut plain).zip(row.by_ref().zip(center)) {
+            let z = x - c;
+            *around += z * z;
+            *plain += x * x;
+        }
+    }
+    (around.iter().sum(), plain.iter().sum())
+}
+
+/// The root of a sum of squares, recomputed with the largest magnitude taken out when the sum is near a limit.
+fn safe_root(square: f64, columns: usize, value: impl Fn(usize) -> f64) -> f64 {
+    if SAFE_SQUARES.contains(&square) {
+        return square.sqrt();
+    }
+    let largest = (0..columns).map(|j| value(j).abs()).fold(0.0, f64::max);
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * (0..columns).map(|j| (value(j) / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+/// An error that names the first number of the block that is not finite, if there is one.
+pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
+    each_element!(block, data => {
+        for row in 0..data.rows() {
+            for column in 0..data.columns() {
+                let x = data.get(row, column).widen();
+                if !x.is_finite() {
+                    return Err(Error::data(format!(
+                        "the data are {x} at row {}, column {column}; remove or fill such cells",
+                        block.first() + row
+                    )));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::BlockData;
+
+    #[test]
+    fn strided_and_contiguous_rows_give_the_same_panel() {
+        let (n, features) = (5, 700);
+        let c: Vec<f32> = (0..n * features).map(|i| (i * 31 % 97) as f32).collect();
+        let fortran: Vec<f32> = (0..n * features).map(|i| c[(i % n) * features + i / n]).collect();
+        let a = Block::new(0, BlockData::F32(Rows::contiguous(&c, n, features).unwrap()));
+        let b = Block::new(0, BlockData::F32(Rows::strided(&fortran, 0, n, features, 1, n as isize).unwrap()));
+        let mu: Vec<f64> = (0..features).map(|j| j as f64 / 3.0).collect();
+        let weights = [1.0, 2.0, 0.5];
+        for columns in panels(features) {
+            let (mut x, mut y) = (buffer(3), buffer(3));
+            center(&a, 1..4, columns.clone(), &mu, Some(&weights), &mut x);
+            center(&b, 1..4, columns.clone(), &mu, Some(&weights), &mut y);
+            assert_eq!(x, y);
+            assert_eq!(x[columns.len()], 2.0 * (f64::from(c[2 * features + columns.start]) - mu[columns.start]));
+        }
+        assert_eq!(lengths(&a, 0..n, &mu), lengths(&b, 0..n, &mu));
+    }
+
+    #[test]
+    fn lengths_survive_the_ends_of_the_exponent() {
+        for scale in [1e-300, 1e-150, 1.0, 1e150, 1e300] {
+            let data = [3.0 * scale, 4.0 * scale];
+            let block = Block::new(0, BlockData::F64(Rows::contiguous(&data, 1, 2).unwrap()));
+            let found = lengths(&block, 0..1, &[0.0, 0.0])[0];
+            assert!((found.from_center / (5.0 * scale) - 1.0).abs() < 1e-15, "{scale:e}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Robust PCA at the price of PCA: angular embedding as passes over blocks.
+//!
+//! A [`Source`] hands out blocks of samples, each method is a short list of passes over them, and every pass adds
+//! blocks into sums that can be merged. A [`Model`] is what is left when the last sum is finished.
+//!
+//! ```
+//! use steradian::{AngularEmbedding, Memory};
+//!
+//! // Five samples on a line with slope 2, and one far off.
+//! let data = [0.0, 0.0, 1.0, 2.0, 2.0, 4.0, -1.0, -2.0, -2.0, -4.0, 900.0, -900.0];
+//! let model = AngularEmbedding::new(1).fit(&Memory::new(&data, 6, 2)?)?;
+//! let direction = model.components.row(0);
+//! assert!(direction[1] > 1.5 * direction[0]);
+//! # Ok::<(), steradian::Error>(())
+//! ```
+
+mod block;
+mod center;
+mod config;
+mod element;
+mod embedding;
+mod error;
+mod kernel;
+mod linalg;
+mod model;
+mod pass;
+mod persist;
+mod plan;
+mod random;
+mod run;
+mod screen;
+mod signs;
+mod solve;
+mod source;
+pub mod sums;
+
+pub use block::{Block, BlockData, BlockElement, Rows};
+pub use config::{Angle, Center, Cone, Config, Cosine, Method, Screen, Solver, Ties, Weighting};
+pub use element::{Element, ElementType};
+pub use embedding::AngularEmbedding;
+pub use error::{Error, Result};
+pub use linalg::Matrix;
+pub use model::{Certificate, ConeReport, Model};
+pub use pass::{Fold, Forest, Grid, PairFold};
+pub use plan::{Plan, Step};
+pub use run::{CancelToken, Local, Progress, Runner};
+pub use solve::fit;
+#[cfg(feature = "ndarray")]
+pub use source::NdArray;
+pub use source::{Memory, Shape, Source};

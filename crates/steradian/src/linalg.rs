@@ -1,0 +1,296 @@
+//! Dense linear algebra in double precision: the only file that names faer.
+//!
+//! Products run on one thread each; whoever needs more splits the work on fixed panels, so that bits never depend on
+//! the number of threads.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Rows of a tall matrix that one task handles; fixed, so that sums over panels have fixed bits.
+const PANEL_ROWS: usize = 4096;
+
+/// A dense matrix, row after row.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    /// All zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, data: vec![0.0; rows * columns] }
+    }
+
+    /// Takes rows that lie one after the other.
+    ///
+    /// # Panics
+    /// When `data` does not hold `rows * columns` numbers.
+    pub fn from_vec(rows: usize, columns: usize, data: Vec<f64>) -> Self {
+        assert_eq!(data.len(), rows * columns, "a {rows} x {columns} matrix");
+        Self { rows, columns, data }
+    }
+
+    /// The number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// All numbers, row after row.
+    pub fn data(&self) -> &[f64] {
+        &self.data
+    }
+
+    /// All numbers, taken out.
+    pub fn into_vec(self) -> Vec<f64> {
+        self.data
+    }
+
+    /// All numbers, to be changed.
+    pub fn data_mut(&mut self) -> &mut [f64] {
+        &mut self.data
+    }
+
+    /// One row.
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.data[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// One row, to be changed.
+    pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.data[row * self.columns..(row + 1) * self.columns]
+    }
+
+    /// The first `count` columns.
+    pub fn first_columns(&self, count: usize) -> Self {
+        let data = (0..self.rows).flat_map(|i| self.row(i)[..count].iter().copied()).collect();
+        Self { rows: self.rows, columns: count, data }
+    }
+
+    /// The same numbers with rows as columns.
+    pub fn transposed(&self) -> Self {
+        let mut out = Self::zeros(self.columns, self.rows);
+        for i in 0..self.rows {
+            for j in 0..self.columns {
+                out.data[j * self.rows + i] = self.data[i * self.columns + j];
+            }
+        }
+        out
+    }
+
+    /// A view of all of it.
+    pub(crate) fn view(&self) -> View<'_> {
+        View::new(&self.data, self.rows, self.columns)
+    }
+
+    /// The 2-norm of each column, safe against overflow only as far as squares are.
+    pub(crate) fn column_norms(&self) -> Vec<f64> {
+        let mut squares = vec![0.0; self.columns];
+        for i in 0..self.rows {
+            for (s, x) in squares.iter_mut().zip(self.row(i)) {
+                *s += x * x;
+            }
+        }
+        squares.into_iter().map(f64::sqrt).collect()
+    }
+}
+
+impl std::ops::Index<(usize, usize)> for Matrix {
+    type Output = f64;
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        &self.data[i * self.columns + j]
+    }
+}
+
+impl std::ops::IndexMut<(usize, usize)> for Matrix {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
+        &mut self.data[i * self.columns + j]
+    }
+}
+
+/// A borrowed matrix of contiguous rows, possibly seen transposed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a>(MatRef<'a, f64>);
+
+impl<'a> View<'a> {
+    pub(crate) fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
+        Self(MatRef::from_row_major_slice(&data[..rows * columns], rows, columns))
+    }
+
+    /// Some columns of a matrix.
+    pub(crate) fn columns(matrix: &'a Matrix, columns: std::ops::Range<usize>) -> Self {
+        let data = matrix.data.get(columns.start..).unwrap_or(&[]);
+        Self(MatRef::from_row_major_slice_with_stride(data, matrix.rows, columns.len(), matrix.columns))
+    }
+
+    pub(crate) fn transposed(self) -> Self {
+        Self(self.0.transpose())
+    }
+}
+
+/// `out += scale * a b`, where `out` holds contiguous rows.
+pub(crate) fn add_product(out: &mut [f64], a: View<'_>, b: View<'_>, scale: f64) {
+    let columns = b.0.ncols();
+    add_product_strided(&mut out[..a.0.nrows() * columns], columns, a, b, scale);
+}
+
+/// `out += scale * a b`, where rows of `out` begin `stride` apart.
+pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b: View<'_>, scale: f64) {
+    let (rows, columns) = (a.0.nrows(), b.0.ncols());
+    if rows == 0 || columns == 0 {
+        return;
+    }
+    // faer 0.24.4's `from_row_major_slice_with_stride_mut` swaps the strides; a transposed column-major view does not.
+    let out = MatMut::from_column_major_slice_with_stride_mut(out, columns, rows, stride).transpose_mut();
+    matmul(out, Accum::Add, a.0, b.0, scale, Par::Seq);
+}
+
+/// `a b` for two matrices.
+pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows, b.columns);
+    out.data.par_chunks_mut((PANEL_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
+        let start = panel * PANEL_ROWS;
+        let rows = PANEL_ROWS.min(a.rows - start);
+        add_product(out, View::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
+    });
+    out
+}
+
+/// `a' b` for two tall matrices: partial products of fixed panels, added in order.
+pub(crate) fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
+    assert_eq!(a.rows, b.rows, "inner product of tall matrices");
+    let parts: Vec<Vec<f64>> = (0..a.rows.div_ceil(PANEL_ROWS))
+        .into_par_iter()
+        .map(|panel| {
+            let start = panel * PANEL_ROWS;
+            let rows = PANEL_ROWS.min(a.rows - start);
+            let mut part = vec![0.0; a.columns * b.columns];
+            let left = View::new(&a.data[start * a.columns..], rows, a.columns);
+            add_product(&mut part, left.transposed(), View::new(&b.data[start * b.columns..], rows, b.columns), 1.0);
+            part
+        })
+        .collect();
+    let mut out = Matrix::zeros(a.columns, b.columns);
+    for part in parts {
+        out.data.iter_mut().zip(part).for_each(|(sum, x)| *sum += x);
+    }
+    out
+}
+
+/// `z -= v c` for tall `z` and `v`.
+pub(crate) fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
+    let (z_columns, v_columns) = (z.columns, v.columns);
+    z.data.par_chunks_mut((PANEL_ROWS * z_columns).max(1)).enumerate().for_each(|(panel, z)| {
+        let start = panel * PANEL_ROWS;
+        let rows = z.len() / z_columns;
+        add_product(z, View::new(&v.data[start * v_columns..], rows, v_columns), c.view(), -1.0);
+    });
+}
+
+/// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix whose lower triangle is filled.
+pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+    let n = a.rows;
+    if a.data.iter().any(|x| !x.is_finite()) {
+        return Err(Error::data(
+            "the data's sums of squares overflow double precision; scale the data to below 1e150 in magnitude",
+        ));
+    }
+    let eigen = a
+        .view()
+        .0
+        .self_adjoint_eigen(faer::Side::Lower)
+        .map_err(|e| Error::data(format!("the eigenvalues of a {n} x {n} matrix were not found ({e:?})")))?;
+    let (values, vectors) = (eigen.S(), eigen.U());
+    let mut out = Matrix::zeros(n, n);
+    for i in 0..n {
+        for j in 0..n {
+            out[(i, j)] = vectors[(i, n - 1 - j)];
+        }
+    }
+    Ok(((0..n).map(|j| values[n - 1 - j]).collect(), out))
+}
+
+/// Makes the columns of a tall matrix orthonormal, dropping those that depend on others; returns how they were mixed.
+///
+/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002); doing it twice
+/// brings them to rounding. On return `z_before = z_after * coupling`. Columns are dropped below `floor`, a length.
+pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
+    let before = z.clone();
+    for round in 0..3 {
+        // Scaling to unit columns first keeps G well conditioned when columns differ in size by many powers of ten.
+        let norms = z.column_norms();
+        let limit = if round == 0 { floor } else { 0.5 };
+        let keep: Vec<usize> = (0..z.columns).filter(|&j| norms[j] > limit).collect();
+        let mut scale = Matrix::zeros(z.columns, keep.len());
+        keep.iter().enumerate().for_each(|(to, &j)| scale[(j, to)] = 1.0 / norms[j]);
+        *z = product(z, &scale);
+        if z.columns == 0 {
+            break;
+        }
+        let (values, vectors) = symmetric_eigen(&tall_inner(z, z))?;
+        let independent = values.iter().take_while(|&&l| l > 1e-14 * values[0]).count();
+        let mut mix = vectors.first_columns(independent);
+        for i in 0..mix.rows {
+            mix.row_mut(i).iter_mut().zip(&values).for_each(|(x, l)| *x /= l.sqrt());
+        }
+        *z = product(z, &mix);
+    }
+    Ok(tall_inner(z, &before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(rows: usize, columns: usize) -> Matrix {
+        let data =
+            (0..rows * columns).map(|i| ((i * 7919 % 1009) as f64 / 1009.0 - 0.5) * (1 + i % 3) as f64).collect();
+        Matrix::from_vec(rows, columns, data)
+    }
+
+    #[test]
+    fn panels_sum_to_the_plain_product() {
+        for rows in [1, 4095, 4096, 4097, 9000] {
+            let (a, b) = (sample(rows, 3), sample(rows, 2));
+            let inner = tall_inner(&a, &b);
+            for i in 0..3 {
+                for j in 0..2 {
+                    let plain: f64 = (0..rows).map(|k| a[(k, i)] * b[(k, j)]).sum();
+                    assert!((inner[(i, j)] - plain).abs() < 1e-9, "{rows} rows: {} {plain}", inner[(i, j)]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dependent_columns_are_dropped_and_the_coupling_restores_the_rest() {
+        let mut z = sample(50, 4);
+        for i in 0..50 {
+            let x = z[(i, 0)];
+            z[(i, 3)] = 1e-9 * x;
+        }
+        let before = z.clone();
+        let coupling = orthonormalize(&mut z, 1e-300).unwrap();
+        assert_eq!(z.columns(), 3);
+        let gram = tall_inner(&z, &z);
+        let back = product(&z, &coupling);
+        for i in 0..3 {
+            for j in 0..3 {
+                assert!((gram[(i, j)] - f64::from(u8::from(i == j))).abs() < 1e-14);
+            }
+        }
+        for (a, b) in back.data().iter().zip(before.data()) {
+            assert!((a - b).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Models as safetensors bytes: equal fits give equal bytes.
+
+use std::collections::HashMap;
+
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde_json::{Map, Value, json};
+
+use crate::config::{Angle, Center, Cone, Config, Screen};
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::model::{Certificate, ConeReport, Model};
+use crate::source::Shape;
+
+/// The version of the format that is written, and the only one that is read.
+const FORMAT: u64 = 1;
+/// The one metadata key.
+const KEY: &str = "steradian";
+
+impl Model {
+    /// What is known of the model apart from its arrays, with sorted keys.
+    pub fn metadata(&self) -> Value {
+        let (config, cone) = (&self.config, self.cone.as_ref());
+        let mut parameters = json!({
+            "center": config.center.name(),
+            "n_components": config.components,
+            "screen": "none",
+            "solver": config.solver.name(),
+            "tol": config.tolerance,
+            "weighting": config.weighting,
+        });
+        if let Screen::Cone(Cone { angle, cosine, ties, recenter }) = config.screen {
+            let degrees = match angle {
+                Angle::Degrees(degrees) => json!(degrees),
+                Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
+            };
+            parameters["screen"] = json!("cone");
+            parameters["angle"] = degrees;
+            parameters["angle_auto"] = json!(angle == Angle::Auto);
+            parameters["cosine"] = json!(cosine);
+            parameters["ties"] = json!(ties);
+            parameters["recenter"] = json!(recenter);
+        }
+        sorted(json!({
+            "certificate": self.certificate,
+            "format": FORMAT,
+            "image": self.shape.image.map(|(height, width)| [height, width]),
+            "method": config.method,
+            "n_components": self.n_components(),
+            "n_features": self.n_features(),
+            "n_kept": self.n_kept(),
+            "n_samples": self.shape.samples,
+            "element": self.shape.element,
+            "parameters": parameters,
+            "passes": self.passes,
+            "pivot": cone.map(|cone| cone.pivot),
+            "seed": config.seed,
+            "solver": self.solver,
+            "tau_min": cone.map(ConeReport::tau_min),
+            "warnings": self.warnings,
+        }))
+    }
+
+    /// The model file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let (d, features, n) = (self.n_components(), self.n_features(), self.kept.len());
+        let doubles = |values: &[f64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
+        let mut arrays = vec![
+            ("center", Dtype::F64, vec![features], doubles(&self.center)),
+            ("components", Dtype::F64, vec![d, features], doubles(self.components.data())),
+            ("cutoffs", Dtype::F64, vec![2], doubles(&self.cutoffs)),
+            ("kept", Dtype::U8, vec![n], self.kept.iter().map(|&k| u8::from(k)).collect()),
+            ("shares", Dtype::F64, vec![d], doubles(&shares)),
+            ("variances", Dtype::F64, vec![d], doubles(&self.variances)),
+        ];
+        if let Some(cone) = &self.cone {
+            arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
+        }
+        let views = arrays
+            .iter()
+            .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
+            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+            .map_err(unwritable)?;
+        let metadata = HashMap::from([(KEY.to_owned(), self.metadata().to_string())]);
+        safetensors::serialize(views, Some(metadata)).map_err(unwritable)
+    }
+
+    /// Reads a model file; refuses unknown versions and wrong shapes by name.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let broken = |what: String| Error::data(format!("not a steradian model: {what}"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| broken(e.to_string()))?;
+        let text = header
+            .metadata()
+            .as_ref()
+            .and_then(|m| m.get(KEY))
+            .ok_or_else(|| broken(format!("no metadata key `{KEY}`")))?;
+        let metadata: Value = serde_json::from_str(text).map_err(|e| broken(format!("metadata: {e}")))?;
+        let format = metadata["format"].as_u64().ok_or_else(|| broken("no format version".into()))?;
+        if format != FORMAT {
+            return Err(Error::data(format!(
+                "the model has format version {format}, this program reads version {FORMAT}; use the program that wrote it"
+            )));
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(e.to_string()))?;
+        Reader { tensors, metadata }.model()
+    }
+}
+
+fn unwritable(error: safetensors::SafeTensorError) -> Error {
+    Error::data(format!("the model cannot be written: {error}"))
+}
+
+/// The same JSON with the keys of every object in order, whatever map the JSON crate was built with.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let ordered: std::collections::BTreeMap<String, Value> = map.into_iter().collect();
+            Value::Object(ordered.into_iter().map(|(k, v)| (k, sorted(v))).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+struct Reader<'a> {
+    tensors: SafeTensors<'a>,
+    metadata: Value,
+}
+
+impl Reader<'_> {
+    fn field<T: serde::de::DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
+        let value = path.iter().fold(&self.metadata, |value, key| &value[*key]);
+        T::deserialize(value)
+            .map_err(|e| Error::data(format!("not a steradian model: metadata `{}`: {e}", path.join("."))))
+    }
+
+    fn array(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8]> {
+        let tensor = self
+            .tensors
+            .tensor(name)
+            .map_err(|_| Error::data(format!("not a steradian model: array `{name}` is missing")))?;
+        if tensor.dtype() != dtype || tensor.shape() != shape {
+            return Err(Error::data(format!(
+                "not a steradian model: array `{name}` is {:?} {:?} where {dtype:?} {shape:?} is expected",
+                tensor.dtype(),
+                tensor.shape()
+            )));
+        }
+        Ok(tensor.data())
+    }
+
+    fn doubles(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let bytes = self.array(name, Dtype::F64, shape)?;
+        Ok(bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+    }
+
+    fn model(&self) -> Result<Model> {
+        let (d, features): (usize, usize) = (self.field(&["n_components"])?, self.field(&["n_features"])?);
+        let samples: usize = self.field(&["n_samples"])?;
+        let center = self.doubles("center", &[features])?;
+        let components = Matrix::from_vec(d, features, self.doubles("components", &[d, features])?);
+        let shares = self.doubles("shares", &[d])?;
+        let cutoffs = self.doubles("cutoffs", &[2])?;
+        let config = self.config(d, &center)?;
+        Ok(Model {
+            solver: self.field(&["solver"])?,
+            shape: Shape {
+                samples,
+                features,
+                element: self.field(&["element"])?,
+                image: self.field::<Option<[usize; 2]>>(&["image"])?.map(|[height, width]| (height, width)),
+            },
+            center,
+            components,
+            shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
+            variances: self.doubles("variances", &[d])?,
+            kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
+            cone: self.cone(&config, samples)?,
+            cutoffs: [cutoffs[0], cutoffs[1]],
+            certificate: self.field::<Certificate>(&["certificate"])?,
+            passes: self.field(&["passes"])?,
+            warnings: self.field(&["warnings"])?,
+            config,
+        })
+    }
+
+    fn config(&self, d: usize, center: &[f64]) -> Result<Config> {
+        let mut config = Config::new(self.field(&["method"])?, d);
+        let name: String = self.field(&["parameters", "center"])?;
+        config.center = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None]
+            .into_iter()
+            .find(|c| c.name() == name)
+            .unwrap_or_else(|| Center::Given(center.to_vec()));
+        config.screen = match self.field::<String>(&["parameters", "screen"])?.as_str() {
+            "cone" => Screen::Cone(Cone {
+                angle: match self.field(&["parameters", "angle_auto"])? {
+                    true => Angle::Auto,
+                    false => Angle::Degrees(self.field(&["parameters", "angle"])?),
+                },
+                cosine: self.field(&["parameters", "cosine"])?,
+                ties: self.field(&["parameters", "ties"])?,
+                recenter: self.field(&["parameters", "recenter"])?,
+            }),
+            _ => Screen::Everyone,
+        };
+        config.weighting = self.field(&["parameters", "weighting"])?;
+        config.solver = self.field(&["parameters", "solver"])?;
+        config.tolerance = self.field(&["parameters", "tol"])?;
+        config.seed = self.field(&["seed"])?;
+        Ok(config)
+    }
+
+    fn cone(&self, config: &Config, samples: usize) -> Result<Option<ConeReport>> {
+        if config.screen == Screen::Everyone {
+            return Ok(None);
+        }
+        let bytes = self.array("tau", Dtype::I64, &[samples])?;
+        let tau = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        let pivot: usize = self.field(&["pivot"])?;
+        if pivot >= samples {
+            return Err(Error::data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
+        }
+        Ok(Some(ConeReport { pivot, tau, angle_degrees: self.field(&["parameters", "angle"])? }))
+    }
+}

@@ -1,0 +1,231 @@
+//! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
+//!
+//! The cost model counts flops and weighs them by how well each kind of work runs:
+//!
+//! | solver | work |
+//! |---|---|
+//! | scatter | n D^2, then the D x D eigenproblem |
+//! | gram | n^2 D, then the n x n eigenproblem, then two passes of l vectors |
+//! | krylov | ten passes of 4 n D l, counted [`SKINNY`] times since narrow products run slower |
+//!
+//! A full eigenproblem of dimension N costs 10 N^3, an iterated one 24 products of N x N with l vectors. With a cone,
+//! scatter and krylov pay n^2 D for the counts, which the n x n matrix has already. Solvers whose matrices would not
+//! fit into memory are out.
+
+use crate::center::{median, spatial_median};
+use crate::config::{Angle, Center, Config, Screen, Solver, Weighting};
+use crate::error::{Error, Result};
+use crate::pass::Grid;
+use crate::run::pair_bytes;
+use crate::solve::{FULL_DIMENSION, SCALE_SCORES, Width, max_columns};
+use crate::source::Shape;
+use crate::sums::TILE_ROWS;
+
+/// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
+const KRYLOV_PASSES: usize = 9;
+/// How much slower a flop of a narrow product is than one of a square product.
+const SKINNY: f64 = 2.0;
+/// What matrices may take when no limit is given.
+const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
+/// Threads' stacks, buffers and the program itself.
+const BASE_BYTES: u64 = 8 << 20;
+
+/// One stage of a fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub name: String,
+    /// Passes over the data.
+    pub passes: usize,
+    /// Bytes of samples that they read.
+    pub bytes: u64,
+}
+
+/// What a fit will do and cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The solver that will run.
+    pub solver: Solver,
+    /// Passes over the data; an estimate where an iteration decides.
+    pub passes: usize,
+    /// Bytes of samples that will be read.
+    pub bytes_read: u64,
+    /// The most memory that will be allocated at once, the data apart.
+    pub peak_memory_bytes: u64,
+    /// Rows of a block.
+    pub block_rows: usize,
+    /// The stages, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
+    pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
+        config.check(shape)?;
+        let costs = Costs { config, shape, threads: threads.max(1) };
+        let solver = match config.solver {
+            Solver::Auto => costs.cheapest(),
+            asked => asked,
+        };
+        let peak_memory_bytes = costs.memory(solver);
+        if let Some(limit) = config.memory_limit
+            && peak_memory_bytes > limit
+        {
+            return Err(Error::asked(format!(
+                "the fit needs about {} but may use {}; allow {} or choose another solver (--solver krylov needs {})",
+                size(peak_memory_bytes),
+                size(limit),
+                size(peak_memory_bytes),
+                size(costs.memory(Solver::Krylov))
+            )));
+        }
+        let steps = costs.steps(solver);
+        Ok(Self {
+            solver,
+            passes: steps.iter().map(|s| s.passes).sum(),
+            bytes_read: steps.iter().map(|s| s.bytes).sum(),
+            peak_memory_bytes,
+            block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
+            steps,
+        })
+    }
+}
+
+/// Bytes in words.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
+struct Costs<'a> {
+    config: &'a Config,
+    shape: &'a Shape,
+    threads: usize,
+}
+
+impl Costs<'_> {
+    fn width(&self) -> Width {
+        Width::for_components(self.config.components, self.shape.features)
+    }
+
+    fn has_cone(&self) -> bool {
+        matches!(self.config.screen, Screen::Cone(_))
+    }
+
+    fn cheapest(&self) -> Solver {
+        let allowed = self.config.memory_limit.unwrap_or(DEFAULT_MATRIX_BYTES);
+        [Solver::Scatter, Solver::Gram, Solver::Krylov]
+            .into_iter()
+            .filter(|&solver| solver == Solver::Krylov || self.memory(solver) <= allowed)
+            .min_by(|&a, &b| self.flops(a).total_cmp(&self.flops(b)))
+            .unwrap_or(Solver::Krylov)
+    }
+
+    fn flops(&self, solver: Solver) -> f64 {
+        let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
+        let eigen = |dimension: f64| {
+            if dimension <= FULL_DIMENSION as f64 {
+                10.0 * dimension.powi(3)
+            } else {
+                24.0 * dimension * dimension * l * SKINNY
+            }
+        };
+        let pass = 4.0 * n * features * l * SKINNY;
+        let pairs = n * n * features;
+        let cone = if self.has_cone() { pairs } else { 0.0 };
+        match solver {
+            Solver::Scatter => n * features * features + eigen(features) + cone,
+            Solver::Gram => pairs + eigen(n) + 1.5 * pass,
+            Solver::Krylov | Solver::Auto => (KRYLOV_PASSES + 1) as f64 * pass + cone,
+        }
+    }
+
+    fn memory(&self, solver: Solver) -> u64 {
+        let (n, features, l) = (self.shape.samples as u64, self.shape.features as u64, self.width().0 as u64);
+        let live = |sum_bytes: u64| {
+            let grid = Grid::new(self.shape.samples, self.shape.features, sum_bytes as usize);
+            sum_bytes * grid.live_sums(self.threads) as u64
+        };
+        let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
+        let eigen = |dimension: u64| {
+            if dimension <= FULL_DIMENSION as u64 { 4 * 8 * dimension * dimension } else { 8 * dimension * l * 12 }
+        };
+        let blocks = live(8 * features * l) + 4 * 8 * features * l;
+        let solving = match solver {
+            Solver::Scatter => live(8 * features * features) + eigen(features),
+            Solver::Gram => 8 * n * n + eigen(n).max(blocks) + tiles,
+            Solver::Krylov | Solver::Auto => {
+                8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
+            }
+        };
+        let centering = match self.config.center {
+            Center::Median => live((median::SLAB_BYTES as u64).min(2048 * features)),
+            Center::SpatialMedian => 18 * 8 * features,
+            _ => live(8 * features),
+        };
+        let per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
+        let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.config.components as u64);
+        BASE_BYTES + per_sample + 4 * 8 * features + solving.max(centering).max(scores)
+    }
+
+    fn steps(&self, solver: Solver) -> Vec<Step> {
+        let (config, shape) = (self.config, self.shape);
+        let data = shape.bytes();
+        let pairs = pair_bytes(shape.samples, TILE_ROWS, (shape.features * shape.element.bytes()) as u64);
+        let gram = solver == Solver::Gram;
+        let float = shape.element.is_float();
+        let mut steps = Vec::new();
+        let mut step = |name: &str, passes: usize, bytes: u64| {
+            if passes > 0 {
+                steps.push(Step { name: name.to_owned(), passes, bytes });
+            }
+        };
+        step("mean and check", usize::from(float || (config.center == Center::Mean && !gram)), data);
+        match config.center {
+            Center::Median => {
+                step("median of each feature", median::passes(shape), shape.element.bytes() as u64 * data);
+            }
+            Center::SpatialMedian if !gram => {
+                let passes = spatial_median::EXPECTED_PASSES;
+                step("spatial median", passes, passes as u64 * data);
+            }
+            _ => {}
+        }
+        let within_gram = gram && (config.center == Center::SpatialMedian || (config.center == Center::Mean && !float));
+        if gram {
+            step("products of all pairs", 1, pairs);
+        }
+        if within_gram {
+            let confirm = usize::from(float && config.center == Center::SpatialMedian);
+            step("center from the products", 1 + confirm, (1 + confirm) as u64 * data);
+        }
+        if let Screen::Cone(cone) = config.screen {
+            if !gram {
+                if cone.angle == Angle::Auto {
+                    let groups = shape.samples.div_ceil(((32 << 20) / 8 / shape.samples).clamp(1, 256));
+                    step("angle of the half cone", groups, groups as u64 * data);
+                }
+                step("cone counts", 1, pairs);
+                step("kept samples", 1, data);
+            }
+            step("mean of the kept", usize::from(cone.recenter), data);
+            if gram && (cone.recenter || config.weighting == Weighting::Uniform) {
+                step("products of kept pairs", 1, pairs);
+            }
+        }
+        match solver {
+            Solver::Scatter => step("scatter matrix", 1, data),
+            Solver::Gram => step("components and certificate", 2, 2 * data),
+            Solver::Krylov | Solver::Auto => {
+                step("block Krylov and certificate", KRYLOV_PASSES + 1, (KRYLOV_PASSES as u64 + 1) * data);
+            }
+        }
+        let classical = config.weighting == Weighting::Uniform && !self.has_cone();
+        step("robust variances", usize::from(!classical), data);
+        steps
+    }
+}

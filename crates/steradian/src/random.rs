@@ -1,0 +1,62 @@
+//! The one random generator: counter based, so that a number depends on seed, stream and block alone.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+
+use crate::linalg::Matrix;
+
+/// What random numbers are drawn for; each purpose has a stream of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stream {
+    /// The start block of the Krylov solver.
+    Krylov = 1,
+    /// The samples that start the spatial median.
+    Subsample = 2,
+}
+
+/// The generator of a purpose.
+pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(stream as u64);
+    generator
+}
+
+/// A matrix of standard normal numbers.
+pub(crate) fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
+    let mut generator = generator(seed, stream);
+    let data = (0..rows * columns).map(|_| StandardNormal.sample(&mut generator)).collect();
+    Matrix::from_vec(rows, columns, data)
+}
+
+/// `count` different indices below `n`, ascending (all of them when `count >= n`).
+pub(crate) fn subsample(n: usize, count: usize, seed: u64, stream: Stream) -> Vec<usize> {
+    if count >= n {
+        return (0..n).collect();
+    }
+    // Floyd's algorithm: every subset is equally likely and memory is that of the subset.
+    let mut generator = generator(seed, stream);
+    let mut chosen = std::collections::BTreeSet::new();
+    for top in n - count..n {
+        let pick = (generator.next_u64() % (top as u64 + 1)) as usize;
+        if !chosen.insert(pick) {
+            chosen.insert(top);
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subsample_has_different_members_and_depends_on_the_seed() {
+        let a = subsample(1000, 100, 7, Stream::Subsample);
+        assert_eq!(a.len(), 100);
+        assert!(a.windows(2).all(|w| w[0] < w[1]) && a[99] < 1000);
+        assert_eq!(a, subsample(1000, 100, 7, Stream::Subsample));
+        assert_ne!(a, subsample(1000, 100, 8, Stream::Subsample));
+        assert_eq!(subsample(3, 9, 0, Stream::Subsample), [0, 1, 2]);
+    }
+}

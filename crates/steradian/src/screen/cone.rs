@@ -1,0 +1,197 @@
+//! The cone of the trimmed angular embedding: keep the samples near the sample that has most others near it.
+//!
+//! | paper | here |
+//! |---|---|
+//! | eta | `angle`, in degrees |
+//! | C = U'U | `cosines`, where it is there; else tiles of it, one at a time |
+//! | tau_i = Count(u_i'U < cos eta) | `tau[i]` |
+//! | tau_min | `tau[pivot]` |
+//!
+//! A cosine counts as inside when it is at least cos eta - 4 eps. Cost: one pair pass of n^2 D flops, or none when the
+//! n x n matrix is there; one more pass for the kept samples.
+
+use crate::center::spatial_median::read_sample;
+use crate::config::{Angle, Cone, Cosine, Ties, Weighting};
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::model::ConeReport;
+use crate::run::Runner;
+use crate::source::Source;
+use crate::sums::{
+    Coefficients, Directions, NeighbourCounts, Neighbours, Projection, Sketch, TILE_ROWS, Units, exact_cosine,
+};
+
+/// Room below the threshold, so that exact ties are inside on every machine.
+const TIE_ROOM: f64 = 4.0 * f64::EPSILON;
+/// Room below the automatic threshold, which is itself a computed cosine.
+const AUTO_ROOM: f64 = 1e-12;
+/// Bytes of the cosines of one group of samples to all others.
+const GROUP_BYTES: usize = 32 << 20;
+/// Sums of squared cosines this close (relative) are tied.
+const DENSITY_TIE: f64 = 1e-12;
+
+/// Directions seen from a center, with their n x n matrix of cosines where it is there.
+pub(crate) struct Directed<'a> {
+    pub source: &'a dyn Source,
+    pub center: &'a [f64],
+    pub cosines: Option<&'a Matrix>,
+    pub speaks: Option<&'a [bool]>,
+}
+
+/// Finds the pivot and the kept samples.
+pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner) -> Result<(ConeReport, Vec<bool>)> {
+    let n = directed.source.shape().samples;
+    let (degrees, threshold) = match cone.angle {
+        Angle::Degrees(degrees) => (degrees, degrees.to_radians().cos() - TIE_ROOM),
+        Angle::Auto => {
+            let cosine = half_cone(cone.cosine, directed, runner)?.max(0.0);
+            (cosine.min(1.0).acos().to_degrees(), cosine - AUTO_ROOM)
+        }
+    };
+    let rule = Neighbours::new(directed.directions(), n, cone.cosine, threshold);
+    let counts = match directed.cosines {
+        Some(cosines) => directed.count(&rule, cosines)?,
+        None => runner.run_pairs(&rule, directed.source, TILE_ROWS)?,
+    };
+    let tau: Vec<i64> = counts
+        .neighbours
+        .iter()
+        .zip(&counts.speaks)
+        .map(|(&inside, &speaks)| if speaks { n as i64 - i64::from(inside) } else { n as i64 + 1 })
+        .collect();
+    let least = *tau.iter().min().expect("at least two samples");
+    if least > n as i64 {
+        return Err(Error::data("all rows are equal to the center; there is no direction to find"));
+    }
+    let tied: Vec<usize> = (0..n).filter(|&i| tau[i] == least).collect();
+    let pivot = match cone.ties {
+        Ties::Index => tied[0],
+        Ties::Density if tied.len() == 1 => tied[0],
+        Ties::Density => densest(&tied, directed, runner)?,
+    };
+    let kept = directed.inside(&rule, pivot, &counts.speaks, runner)?;
+    Ok((ConeReport { pivot, tau, angle_degrees: degrees }, kept))
+}
+
+impl Directed<'_> {
+    fn directions(&self) -> Directions<'_> {
+        Directions::new(self.center, Weighting::InverseNorm, None)
+    }
+
+    fn exact_cosine(&self, i: usize, j: usize) -> Result<f64> {
+        let mut cosine = 0.0;
+        self.source.visit(i..i + 1, &mut |a| {
+            self.source.visit(j..j + 1, &mut |b| {
+                cosine = exact_cosine((&a, 0), (&b, 0), self.center);
+                Ok(())
+            })
+        })?;
+        Ok(cosine)
+    }
+
+    /// Neighbours from the n x n matrix.
+    fn count(&self, rule: &Neighbours<'_>, cosines: &Matrix) -> Result<NeighbourCounts> {
+        let n = cosines.rows();
+        let speaks = self.speaks.expect("known with the cosines").to_vec();
+        let mut neighbours = vec![0u32; n];
+        for i in (0..n).filter(|&i| speaks[i]) {
+            neighbours[i] += 1;
+            for j in (i + 1..n).filter(|&j| speaks[j]) {
+                if self.decide(rule, cosines[(i, j)], i, j)? {
+                    neighbours[i] += 1;
+                    neighbours[j] += 1;
+                }
+            }
+        }
+        Ok(NeighbourCounts { neighbours, speaks })
+    }
+
+    fn decide(&self, rule: &Neighbours<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
+        let mut failure = None;
+        let inside = rule.near(cosine, || {
+            self.exact_cosine(i, j).unwrap_or_else(|e| {
+                failure = Some(e);
+                0.0
+            })
+        });
+        failure.map_or(Ok(inside), Err)
+    }
+
+    /// The samples in the cone around the pivot.
+    fn inside(&self, rule: &Neighbours<'_>, pivot: usize, speaks: &[bool], runner: &impl Runner) -> Result<Vec<bool>> {
+        let row = match self.cosines {
+            Some(cosines) => cosines.row(pivot).to_vec(),
+            None => self.cosines_to(&[pivot], runner)?.0.data().to_vec(),
+        };
+        let mut kept = vec![false; speaks.len()];
+        for j in (0..speaks.len()).filter(|&j| speaks[j]) {
+            kept[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
+        }
+        Ok(kept)
+    }
+
+    /// Unit directions of some samples, as columns.
+    fn units(&self, samples: &[usize]) -> Result<Matrix> {
+        let mut units = Matrix::zeros(self.center.len(), samples.len());
+        for (column, &sample) in samples.iter().enumerate() {
+            let row = read_sample(self.source, sample)?;
+            let centered: Vec<f64> = row.iter().zip(self.center).map(|(x, c)| x - c).collect();
+            let largest = centered.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
+            let length = centered.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt();
+            centered.iter().enumerate().for_each(|(j, x)| units[(j, column)] = x / largest / length);
+        }
+        Ok(units)
+    }
+
+    /// Cosines of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
+    fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
+        let units = self.units(samples)?;
+        let found = runner.run(&Projection::new(self.directions(), &units, Units::Direction), self.source)?;
+        let mut cosines = Matrix::zeros(samples.len(), found.speaks.len());
+        let speakers = found.speaks.iter().enumerate().filter(|(_, speaks)| **speaks);
+        for ((j, _), values) in speakers.zip(found.values.chunks(samples.len())) {
+            values.iter().enumerate().for_each(|(i, c)| cosines[(i, j)] = *c);
+        }
+        Ok((cosines, found.speaks))
+    }
+}
+
+/// The cosine of the smallest cone around a sample that holds half of the samples that have a direction.
+fn half_cone(cosine: Cosine, directed: &Directed<'_>, runner: &impl Runner) -> Result<f64> {
+    let n = directed.source.shape().samples;
+    let folded = |c: f64| if cosine == Cosine::Abs { c.abs() } else { c };
+    let mut widest = f64::NEG_INFINITY;
+    let group = (GROUP_BYTES / 8 / n).clamp(1, 256);
+    for start in (0..n).step_by(group) {
+        let samples: Vec<usize> = (start..(start + group).min(n)).collect();
+        // Rows of the matrix where it is there, else a pass for each group.
+        let (rows, speaks) = match (directed.cosines, directed.speaks) {
+            (Some(cosines), Some(speaks)) => {
+                let rows = cosines.data()[start * n..][..samples.len() * n].to_vec();
+                (Matrix::from_vec(samples.len(), n, rows), speaks.to_vec())
+            }
+            _ => directed.cosines_to(&samples, runner)?,
+        };
+        for (row, _) in samples.iter().enumerate().filter(|(_, sample)| speaks[**sample]) {
+            let mut values: Vec<f64> = (0..n).filter(|&j| speaks[j]).map(|j| folded(rows[(row, j)])).collect();
+            let half = values.len().div_ceil(2) - 1;
+            let (_, value, _) = values.select_nth_unstable_by(half, |a, b| b.total_cmp(a));
+            widest = widest.max(*value);
+        }
+    }
+    Ok(widest)
+}
+
+/// Of some samples, the one with the largest sum of squared cosines to all, the first of those that tie.
+fn densest(samples: &[usize], directed: &Directed<'_>, runner: &impl Runner) -> Result<usize> {
+    let mut densities = Vec::with_capacity(samples.len());
+    for group in samples.chunks(32) {
+        let units = directed.units(group)?;
+        // u' (sum u_j u_j') u is the sum of squared cosines.
+        let (z, _) = runner.run(&Sketch::new(directed.directions(), Coefficients::Project(&units)), directed.source)?;
+        densities.extend((0..group.len()).map(|c| (0..z.rows()).map(|j| z[(j, c)] * units[(j, c)]).sum::<f64>()));
+    }
+    let largest = densities.iter().fold(0.0f64, |m, d| m.max(*d));
+    let first = densities.iter().position(|d| *d >= largest * (1.0 - DENSITY_TIE)).expect("at least one sample");
+    Ok(samples[first])
+}

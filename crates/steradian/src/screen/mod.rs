@@ -1,0 +1,3 @@
+//! Screens: who may speak when the subspace is found.
+
+pub(crate) mod cone;

@@ -1,0 +1,29 @@
+//! The top eigenvectors of a symmetric matrix in memory: all of them when it is small, by Krylov when it is not.
+
+use super::krylov;
+use super::operator::Dense;
+use crate::error::Result;
+use crate::linalg::{Matrix, symmetric_eigen};
+use crate::run::Runner;
+
+/// Up to this dimension the full eigenproblem is solved: it is exact and takes well under a second.
+pub(crate) const FULL_DIMENSION: usize = 512;
+/// The tolerance of the iteration within memory, where a step is cheap; the certificate is measured afterwards.
+const DENSE_TOLERANCE: f64 = 1e-9;
+
+/// The top d + 1 eigenvectors, as columns (fewer when the matrix is smaller).
+pub(super) fn top_vectors(
+    matrix: &Matrix,
+    d: usize,
+    tolerance: f64,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<Matrix> {
+    if matrix.rows() > FULL_DIMENSION.max(4 * d) {
+        let operator = Dense { matrix, runner };
+        return krylov::top_vectors(&operator, d, tolerance.min(DENSE_TOLERANCE), seed, runner);
+    }
+    runner.check_cancelled()?;
+    let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;
+    Ok(vectors.first_columns((d + 1).min(matrix.rows())))
+}

@@ -1,0 +1,164 @@
+//! Block Krylov with Rayleigh-Ritz and thick restarts: the top eigenvectors of an operator that is only applied.
+//!
+//! | symbol | here | shape |
+//! |---|---|---|
+//! | V, the basis | `basis`, a list of blocks | D x c |
+//! | H = V'AV | `h` | c x c |
+//! | the next block | `next` | D x l |
+//! | next' A V | `coupling` | l x c |
+//!
+//! A V = V H + next * coupling, so the residual of a Ritz vector V s is norm(coupling s), without a pass. Each step is
+//! one application of the operator. When the basis is full it is replaced by its best Ritz vectors (Wu and Simon 2000).
+//! Against power iteration of the same width it needs about a third of the passes.
+
+use super::certify::{sine_bound, symmetric_part};
+use super::operator::Operator;
+use crate::error::Result;
+use crate::linalg::{Matrix, orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
+use crate::random::{Stream, normal_matrix};
+use crate::run::Runner;
+
+/// Applications before giving up.
+const MAX_STEPS: usize = 300;
+/// Blocks of a basis, at most.
+const MAX_BLOCKS: usize = 12;
+/// Blocks of a basis, at least: two to grow and one to restart from.
+const MIN_BLOCKS: usize = 4;
+/// Bytes of a basis, about, where it is not needed smaller.
+const BASIS_BYTES: usize = 64 << 20;
+/// A direction shorter than this, relative to the largest eigenvalue, is rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// Columns of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Width(pub usize);
+
+impl Width {
+    /// A few more than the wanted vectors, in multiples of eight, which products like.
+    pub(crate) fn for_components(d: usize, dimension: usize) -> Self {
+        Self((d + 4).next_multiple_of(8).min(dimension))
+    }
+}
+
+/// Columns of the basis, at most, for vectors of this length.
+pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
+    let affordable = BASIS_BYTES / 8 / dimension.max(1);
+    affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
+}
+
+/// The top d + 1 Ritz vectors (fewer when the operator's rank is lower), as columns.
+pub(crate) fn top_vectors(
+    operator: &impl Operator,
+    d: usize,
+    tolerance: f64,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<Matrix> {
+    let dimension = operator.dimension();
+    let width = Width::for_components(d, dimension);
+    let limit = max_columns(dimension, width);
+    let mut next = normal_matrix(dimension, width.0, seed, Stream::Krylov);
+    runner.compute(|| orthonormalize(&mut next, 0.0).map(|_| ()))?;
+    let mut state = State { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
+    for step in 1.. {
+        let z = operator.apply(&state.next)?;
+        let ritz = runner.compute(|| state.extend(z))?;
+        let residuals = product(&ritz.coupling, &ritz.rotation).column_norms();
+        let exhausted = state.next.columns() == 0;
+        if exhausted || step == MAX_STEPS || sine_bound(&ritz.values, &residuals, d) <= tolerance {
+            return Ok(runner.compute(|| state.ritz_vectors(&ritz, (d + 1).min(ritz.values.len()))));
+        }
+        if state.columns() + state.next.columns() > limit {
+            let keep = (d + width.0).min(limit - state.next.columns()).min(state.columns());
+            runner.compute(|| state.restart(&ritz, keep));
+        }
+    }
+    unreachable!("the loop ends at MAX_STEPS")
+}
+
+struct State {
+    basis: Vec<Matrix>,
+    h: Matrix,
+    next: Matrix,
+}
+
+struct Ritz {
+    values: Vec<f64>,
+    rotation: Matrix,
+    coupling: Matrix,
+}
+
+impl State {
+    fn columns(&self) -> usize {
+        self.h.columns()
+    }
+
+    /// Takes A next, moves `next` into the basis and finds the block after it.
+    fn extend(&mut self, mut z: Matrix) -> Result<Ritz> {
+        let new = self.next.columns();
+        let old = self.columns();
+        self.basis.push(std::mem::take(&mut self.next));
+        // Twice is enough: the second sweep removes what rounding left of the first.
+        let mut inner = self.project_out(&mut z);
+        let again = self.project_out(&mut z);
+        inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
+        let mut h = Matrix::zeros(old + new, old + new);
+        for i in 0..old {
+            h.row_mut(i)[..old].copy_from_slice(self.h.row(i));
+        }
+        for i in 0..old + new {
+            for j in 0..new {
+                h[(i, old + j)] = inner[(i, j)];
+                h[(old + j, i)] = inner[(i, j)];
+            }
+        }
+        self.h = symmetric_part(&h);
+        let (values, rotation) = symmetric_eigen(&self.h)?;
+        let rounding = ROUNDING * values[0].abs();
+        let first = orthonormalize(&mut z, rounding)?;
+        // A short remainder, made long, shows the basis again: remove it once more.
+        self.project_out(&mut z);
+        let second = orthonormalize(&mut z, 0.5)?;
+        let mixed = product(&second, &first);
+        let mut coupling = Matrix::zeros(z.columns(), old + new);
+        for i in 0..mixed.rows() {
+            coupling.row_mut(i)[old..].copy_from_slice(mixed.row(i));
+        }
+        self.next = z;
+        Ok(Ritz { values, rotation, coupling })
+    }
+
+    /// Z -= V V'Z; returns V'Z.
+    fn project_out(&self, z: &mut Matrix) -> Matrix {
+        let mut inner = Vec::with_capacity(self.basis.iter().map(Matrix::columns).sum::<usize>() * z.columns());
+        for block in &self.basis {
+            let part = tall_inner(block, z);
+            tall_subtract(z, block, &part);
+            inner.extend_from_slice(part.data());
+        }
+        Matrix::from_vec(inner.len() / z.columns().max(1), z.columns(), inner)
+    }
+
+    /// V S for the first `count` Ritz vectors.
+    fn ritz_vectors(&self, ritz: &Ritz, count: usize) -> Matrix {
+        let rotation = ritz.rotation.first_columns(count);
+        let mut vectors = Matrix::zeros(self.basis[0].rows(), count);
+        let mut row = 0;
+        for block in &self.basis {
+            let mut part = Matrix::zeros(block.columns(), count);
+            part.data_mut().copy_from_slice(&rotation.data()[row * count..(row + block.columns()) * count]);
+            part.data_mut().iter_mut().for_each(|x| *x = -*x);
+            tall_subtract(&mut vectors, block, &part);
+            row += block.columns();
+        }
+        vectors
+    }
+
+    /// Replaces the basis by its best Ritz vectors; the next block stays.
+    fn restart(&mut self, ritz: &Ritz, keep: usize) {
+        let vectors = self.ritz_vectors(ritz, keep);
+        self.h = Matrix::zeros(keep, keep);
+        (0..keep).for_each(|i| self.h[(i, i)] = ritz.values[i]);
+        self.basis = vec![vectors];
+    }
+}

@@ -1,0 +1,54 @@
+//! The operator A = (1/m) sum w^2 (x - mu)(x - mu)' whose eigenvectors are wanted, formed or not.
+
+use crate::error::Result;
+use crate::linalg::{Matrix, product};
+use crate::run::Runner;
+use crate::source::Source;
+use crate::sums::{Coefficients, Directions, Sketch};
+
+/// A symmetric operator that can be applied to a few vectors at a time.
+pub(crate) trait Operator {
+    /// The length of a vector.
+    fn dimension(&self) -> usize;
+
+    /// A W, for W of dimension x l.
+    fn apply(&self, w: &Matrix) -> Result<Matrix>;
+}
+
+/// Applied by a pass over the data.
+pub(crate) struct ByPasses<'a, R> {
+    pub source: &'a dyn Source,
+    pub directions: Directions<'a>,
+    pub runner: &'a R,
+}
+
+impl<R: Runner> Operator for ByPasses<'_, R> {
+    fn dimension(&self) -> usize {
+        self.directions.center().len()
+    }
+
+    fn apply(&self, w: &Matrix) -> Result<Matrix> {
+        let sketch = Sketch::new(self.directions, Coefficients::Project(w));
+        let (mut z, speakers) = self.runner.run(&sketch, self.source)?;
+        let share = 1.0 / speakers.max(1) as f64;
+        z.data_mut().iter_mut().for_each(|x| *x *= share);
+        Ok(z)
+    }
+}
+
+/// A matrix in memory.
+pub(crate) struct Dense<'a, R> {
+    pub matrix: &'a Matrix,
+    pub runner: &'a R,
+}
+
+impl<R: Runner> Operator for Dense<'_, R> {
+    fn dimension(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    fn apply(&self, w: &Matrix) -> Result<Matrix> {
+        self.runner.check_cancelled()?;
+        Ok(self.runner.compute(|| product(self.matrix, w)))
+    }
+}

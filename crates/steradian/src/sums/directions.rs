@@ -1,0 +1,82 @@
+//! Directions: what makes a row of the operator out of a sample, w (x - mu).
+//!
+//! | paper | here |
+//! |---|---|
+//! | mu | `center` |
+//! | u = x / norm(x), eq. (2) | `w (x - mu)` with w = 1 / norm(x - mu) |
+//! | columns of S | `kept` |
+//!
+//! U is never formed: a panel of it lives in cache while it is multiplied.
+
+use std::ops::Range;
+
+use crate::block::Block;
+use crate::config::Weighting;
+use crate::kernel::panel;
+
+/// A sample closer to the center than this many rounding errors of its own coordinates has no direction.
+const ZERO_ROW: f64 = 8.0 * f64::EPSILON;
+
+/// Center, weighting and who may speak.
+#[derive(Debug, Clone, Copy)]
+pub struct Directions<'a> {
+    center: &'a [f64],
+    center_length: f64,
+    weighting: Weighting,
+    kept: Option<&'a [bool]>,
+}
+
+impl<'a> Directions<'a> {
+    /// Samples seen from `center`; where `kept` is given, only its samples speak.
+    pub fn new(center: &'a [f64], weighting: Weighting, kept: Option<&'a [bool]>) -> Self {
+        let largest = center.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        let center_length = if largest > 0.0 {
+            largest * center.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
+        } else {
+            0.0
+        };
+        Self { center, center_length, weighting, kept }
+    }
+
+    /// Where samples are seen from.
+    pub fn center(&self) -> &'a [f64] {
+        self.center
+    }
+
+    /// Whether a sample of these lengths has a direction.
+    pub(crate) fn has_direction(&self, from_center: f64, from_origin: f64) -> bool {
+        from_center > ZERO_ROW * (from_origin + self.center_length)
+    }
+
+    /// The weight of each of the given rows of a block; 0 for those that do not speak.
+    pub(crate) fn weights(&self, block: &Block<'_>, rows: Range<usize>) -> Vec<f64> {
+        let mut weights = match self.weighting {
+            Weighting::Uniform => vec![1.0; rows.len()],
+            Weighting::InverseNorm => panel::lengths(block, rows.clone(), self.center)
+                .into_iter()
+                .map(|l| if self.has_direction(l.from_center, l.from_origin) { 1.0 / l.from_center } else { 0.0 })
+                .collect(),
+        };
+        if let Some(kept) = self.kept {
+            let kept = &kept[block.first() + rows.start..block.first() + rows.end];
+            weights.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(w, _)| *w = 0.0);
+        }
+        weights
+    }
+
+    /// Writes w (x - mu) for some rows and columns of a block.
+    pub(crate) fn panel(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        weights: &[f64],
+        out: &mut [f64],
+    ) {
+        let weights = match (self.weighting, self.kept) {
+            (Weighting::Uniform, None) => None,
+            _ => Some(weights),
+        };
+        panel::center(block, rows, columns, self.center, weights, out);
+    }
+}

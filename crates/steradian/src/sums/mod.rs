@@ -1,0 +1,32 @@
+//! The sums that passes add blocks into. Each is a [`Fold`](crate::Fold) or a [`PairFold`](crate::PairFold), so parts
+//! of the data can be summed anywhere and merged.
+
+mod counts;
+mod directions;
+mod gram;
+mod moments;
+mod projection;
+mod pull;
+mod quantile;
+mod scatter;
+mod sketch;
+
+pub use counts::{NeighbourCounts, Neighbours};
+pub use directions::Directions;
+pub use gram::Gram;
+pub use moments::{Moments, MomentsSum};
+pub use projection::{Projection, ProjectionSum, Units};
+pub use pull::{Pull, PullSum};
+pub use quantile::DigitCounts;
+pub use scatter::{Scatter, ScatterSum};
+pub use sketch::{Coefficients, Sketch, SketchSum};
+
+pub(crate) use counts::exact_cosine;
+pub(crate) use gram::TILE_ROWS;
+pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
+
+/// Adds `right` to `left`, number by number.
+fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
+    left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);
+    left
+}

@@ -1,0 +1,81 @@
+//! Column sums: the mean in one pass, with a check that every number is finite.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::block::{Block, each_element};
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::kernel::panel;
+use crate::pass::Fold;
+
+/// The mean of all samples, or of the kept ones.
+#[derive(Debug, Clone, Copy)]
+pub struct Moments<'a> {
+    features: usize,
+    kept: Option<&'a [bool]>,
+}
+
+impl<'a> Moments<'a> {
+    /// For data of this many features; where `kept` is given, only its samples count.
+    pub fn new(features: usize, kept: Option<&'a [bool]>) -> Self {
+        Self { features, kept }
+    }
+}
+
+/// The sum of some samples.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MomentsSum {
+    samples: u64,
+    totals: Vec<f64>,
+}
+
+impl Fold for Moments<'_> {
+    type Sum = MomentsSum;
+    type Out = Vec<f64>;
+
+    fn name(&self) -> &'static str {
+        "mean"
+    }
+
+    fn sum_bytes(&self) -> usize {
+        self.features * 8
+    }
+
+    fn empty(&self) -> MomentsSum {
+        MomentsSum { samples: 0, totals: vec![0.0; self.features] }
+    }
+
+    fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
+        let counts = |row: usize| self.kept.is_none_or(|kept| kept[block.first() + row]);
+        sum.samples += (0..block.rows()).filter(|&row| counts(row)).count() as u64;
+        each_element!(block, data => {
+            sum.totals.par_chunks_mut(panel::COLUMNS).enumerate().for_each(|(panel, totals)| {
+                let start = panel * panel::COLUMNS;
+                for row in (0..data.rows()).filter(|&row| counts(row)) {
+                    match data.row(row, start, start + totals.len()) {
+                        Some(row) => totals.iter_mut().zip(row).for_each(|(t, x)| *t += x.widen()),
+                        None => totals.iter_mut().enumerate().for_each(|(j, t)| *t += data.get(row, start + j).widen()),
+                    }
+                }
+            });
+        });
+        if sum.totals.iter().all(|t| t.is_finite()) {
+            return Ok(());
+        }
+        panel::require_finite(block)?;
+        Err(Error::data(format!(
+            "column sums overflow double precision near row {}; scale the data to below 1e300 in magnitude",
+            block.first()
+        )))
+    }
+
+    fn merge(&self, left: MomentsSum, right: MomentsSum) -> MomentsSum {
+        MomentsSum { samples: left.samples + right.samples, totals: super::add_all(left.totals, &right.totals) }
+    }
+
+    fn finish(&self, sum: MomentsSum) -> Result<Vec<f64>> {
+        let samples = sum.samples.max(1) as f64;
+        Ok(sum.totals.into_iter().map(|t| t / samples).collect())
+    }
+}

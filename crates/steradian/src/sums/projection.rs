@@ -1,0 +1,93 @@
+//! Projections of samples onto a few vectors, gathered in data order: scores, or cosines to anchors.
+//!
+//! Cost: one pass, 2 n D l flops, 8 l bytes a gathered sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::Directions;
+use super::sketch::project;
+use crate::block::Block;
+use crate::error::Result;
+use crate::linalg::Matrix;
+use crate::pass::Fold;
+
+/// In what units projections are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    /// Of the directions: w (x - mu)' v.
+    Direction,
+    /// Of the data: (x - mu)' v.
+    Data,
+}
+
+/// Gathers projections of every `every`-th sample.
+#[derive(Debug, Clone, Copy)]
+pub struct Projection<'a> {
+    directions: Directions<'a>,
+    vectors: &'a Matrix,
+    units: Units,
+    every: usize,
+}
+
+impl<'a> Projection<'a> {
+    /// Projections onto the columns of `vectors` (D x l).
+    pub fn new(directions: Directions<'a>, vectors: &'a Matrix, units: Units) -> Self {
+        Self { directions, vectors, units, every: 1 }
+    }
+
+    /// Gathers only samples whose index is a multiple of `every`.
+    pub fn thinned(mut self, every: usize) -> Self {
+        self.every = every.max(1);
+        self
+    }
+}
+
+/// What was gathered.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ProjectionSum {
+    /// Projections of the gathered samples that speak, row after row.
+    pub values: Vec<f64>,
+    /// Whether each sample, gathered or not, speaks.
+    pub speaks: Vec<bool>,
+}
+
+impl Fold for Projection<'_> {
+    type Sum = ProjectionSum;
+    type Out = ProjectionSum;
+
+    fn name(&self) -> &'static str {
+        "scores"
+    }
+
+    fn sum_bytes(&self) -> usize {
+        0 // grows with the rows of a cell; all cells together hold the answer once
+    }
+
+    fn empty(&self) -> ProjectionSum {
+        ProjectionSum::default()
+    }
+
+    fn add(&self, sum: &mut ProjectionSum, block: &Block<'_>) -> Result<()> {
+        let weights = self.directions.weights(block, 0..block.rows());
+        let width = self.vectors.columns();
+        let y = project(&self.directions, block, &weights, self.vectors);
+        for (row, (w, y)) in weights.iter().zip(y.chunks(width)).enumerate() {
+            if *w > 0.0 && (block.first() + row) % self.every == 0 {
+                let unit = if self.units == Units::Data { *w } else { 1.0 };
+                sum.values.extend(y.iter().map(|y| y / unit));
+            }
+        }
+        sum.speaks.extend(weights.iter().map(|&w| w > 0.0));
+        Ok(())
+    }
+
+    fn merge(&self, mut left: ProjectionSum, right: ProjectionSum) -> ProjectionSum {
+        left.values.extend(right.values);
+        left.speaks.extend(right.speaks);
+        left
+    }
+
+    fn finish(&self, sum: ProjectionSum) -> Result<ProjectionSum> {
+        Ok(sum)
+    }
+}

@@ -1,0 +1,97 @@
+//! The D x D matrix sum w^2 (x - mu)(x - mu)', for data with few features.
+//!
+//! Cost: one pass, n D^2 flops (lower triangle), 8 D^2 bytes a sum.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Directions;
+use crate::block::Block;
+use crate::error::Result;
+use crate::linalg::{Matrix, View, add_product_strided};
+use crate::pass::Fold;
+
+/// Rows of the matrix that one task adds to.
+const STRIP: usize = 128;
+
+/// The scatter of some directions.
+#[derive(Debug, Clone, Copy)]
+pub struct Scatter<'a> {
+    directions: Directions<'a>,
+}
+
+impl<'a> Scatter<'a> {
+    /// Of these directions.
+    pub fn new(directions: Directions<'a>) -> Self {
+        Self { directions }
+    }
+
+    fn features(&self) -> usize {
+        self.directions.center().len()
+    }
+}
+
+/// The lower triangle so far, and how many samples spoke.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScatterSum {
+    lower: Vec<f64>,
+    speakers: u64,
+}
+
+impl Fold for Scatter<'_> {
+    type Sum = ScatterSum;
+    type Out = (Matrix, u64);
+
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn sum_bytes(&self) -> usize {
+        self.features() * self.features() * 8
+    }
+
+    fn empty(&self) -> ScatterSum {
+        ScatterSum { lower: vec![0.0; self.features() * self.features()], speakers: 0 }
+    }
+
+    fn add(&self, sum: &mut ScatterSum, block: &Block<'_>) -> Result<()> {
+        let (rows, features) = (block.rows(), self.features());
+        let mut u = Matrix::zeros(rows, features);
+        let counts: Vec<u64> = u
+            .data_mut()
+            .par_chunks_mut(32 * features)
+            .enumerate()
+            .map(|(chunk, u)| {
+                let rows = chunk * 32..chunk * 32 + u.len() / features;
+                let weights = self.directions.weights(block, rows.clone());
+                // One panel as wide as the data: D is small here, or this matrix would not be formed.
+                self.directions.panel(block, rows, 0..features, &weights, u);
+                weights.iter().filter(|&&w| w > 0.0).count() as u64
+            })
+            .collect();
+        sum.speakers += counts.iter().sum::<u64>();
+        sum.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
+            let start = strip * STRIP;
+            let end = start + lower.len() / features;
+            let left = View::columns(&u, start..end).transposed();
+            add_product_strided(lower, features, left, View::columns(&u, 0..end), 1.0);
+        });
+        Ok(())
+    }
+
+    fn merge(&self, left: ScatterSum, right: ScatterSum) -> ScatterSum {
+        ScatterSum { lower: super::add_all(left.lower, &right.lower), speakers: left.speakers + right.speakers }
+    }
+
+    /// The full symmetric matrix.
+    fn finish(&self, sum: ScatterSum) -> Result<(Matrix, u64)> {
+        let features = self.features();
+        let mut a = Matrix::from_vec(features, features, sum.lower);
+        for i in 0..features {
+            for j in i + 1..features {
+                a[(i, j)] = a[(j, i)];
+            }
+        }
+        Ok((a, sum.speakers))
+    }
+}

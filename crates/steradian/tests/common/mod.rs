@@ -1,0 +1,137 @@
+//! What several test files share: golden arrays, made data, angles between subspaces.
+#![allow(dead_code)] // each test file uses a part of this
+
+use std::path::{Path, PathBuf};
+
+use steradian::{Local, Matrix, Memory, Model, Source};
+
+/// The folder of a golden case.
+pub fn golden(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case)
+}
+
+/// A small .npy array as doubles: shape and numbers in C order, of any type the golden cases use.
+pub fn read_npy(path: &Path) -> (Vec<usize>, Vec<f64>) {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let length = u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
+    let header = std::str::from_utf8(&bytes[10..10 + length]).unwrap();
+    assert!(header.contains("'fortran_order': False"), "{header}");
+    let between = |a: &str, b: &str| {
+        let start = header.find(a).unwrap() + a.len();
+        &header[start..start + header[start..].find(b).unwrap()]
+    };
+    let shape = between("'shape': (", ")").split(',').filter_map(|s| s.trim().parse().ok()).collect();
+    let data = &bytes[10 + length..];
+    let numbers = match between("'descr': '", "'") {
+        "<f8" => data.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
+        "<f4" => data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect(),
+        "<i8" => data.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect(),
+        "|u1" | "|b1" => data.iter().map(|&b| f64::from(b)).collect(),
+        other => panic!("{}: dtype {other}", path.display()),
+    };
+    (shape, numbers)
+}
+
+/// A small generator for test data; the library's own is not for tests to lean on.
+pub struct Numbers(u64);
+
+impl Numbers {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub fn uniform(&mut self) -> f64 {
+        ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    pub fn matrix(&mut self, rows: usize, columns: usize) -> Matrix {
+        let data = (0..rows * columns).map(|_| self.normal()).collect();
+        Matrix::from_vec(rows, columns, data)
+    }
+
+    /// An orthogonal matrix, by Gram-Schmidt on normal columns.
+    pub fn rotation(&mut self, size: usize) -> Matrix {
+        let mut q = self.matrix(size, size);
+        for i in 0..size {
+            for _ in 0..2 {
+                for j in 0..i {
+                    let dot: f64 = (0..size).map(|k| q[(i, k)] * q[(j, k)]).sum();
+                    (0..size).for_each(|k| q[(i, k)] -= dot * q[(j, k)]);
+                }
+            }
+            let length = q.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
+            q.row_mut(i).iter_mut().for_each(|x| *x /= length);
+        }
+        q
+    }
+
+    /// Samples with a falling spectrum around an offset: a few strong directions, many weak ones.
+    pub fn samples(&mut self, n: usize, features: usize, strong: usize) -> Matrix {
+        let basis = self.matrix(strong, features);
+        let offset: Vec<f64> = (0..features).map(|_| 3.0 * self.normal()).collect();
+        let mut x = Matrix::zeros(n, features);
+        for i in 0..n {
+            let scores: Vec<f64> = (0..strong).map(|k| self.normal() * 4.0 / (k + 1) as f64).collect();
+            for j in 0..features {
+                let along: f64 = (0..strong).map(|k| scores[k] * basis[(k, j)]).sum();
+                x[(i, j)] = offset[j] + along + 0.3 * self.normal();
+            }
+        }
+        x
+    }
+}
+
+/// A b.
+pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(a.rows(), b.columns());
+    for i in 0..a.rows() {
+        for j in 0..b.columns() {
+            out[(i, j)] = (0..a.columns()).map(|k| a[(i, k)] * b[(k, j)]).sum();
+        }
+    }
+    out
+}
+
+/// Samples in memory as a source.
+pub fn source(x: &Matrix) -> Memory<'_, f64> {
+    Memory::new(x.data(), x.rows(), x.columns()).unwrap()
+}
+
+/// The sine of the largest angle between the row spaces of two sets of orthonormal rows, from above (Frobenius norm).
+pub fn sine(a: &Matrix, b: &Matrix) -> f64 {
+    let mut square = 0.0;
+    for i in 0..a.rows() {
+        let mut rest = a.row(i).to_vec();
+        for _ in 0..2 {
+            for j in 0..b.rows() {
+                let dot: f64 = rest.iter().zip(b.row(j)).map(|(x, y)| x * y).sum();
+                rest.iter_mut().zip(b.row(j)).for_each(|(x, y)| *x -= dot * y);
+            }
+        }
+        square += rest.iter().map(|x| x * x).sum::<f64>();
+    }
+    square.sqrt()
+}
+
+/// The largest difference between two lists of numbers.
+pub fn difference(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len(), "lists of different length");
+    a.iter().zip(b).fold(0.0, |m, (x, y)| m.max((x - y).abs()))
+}
+
+/// Fits with a configuration on some threads.
+pub fn fit(config: &steradian::Config, source: &dyn Source, threads: usize) -> steradian::Result<Model> {
+    steradian::fit(config, source, &Local::new(threads).unwrap())
+}
