@@ -219,12 +219,12 @@ impl Config {
                 n.min(features)
             )));
         }
-        if let Screen::Cone(Cone { angle: Angle::Degrees(angle), .. }) = self.screen {
-            if !(angle > 0.0 && angle <= 90.0) {
-                return Err(Error::asked(format!(
-                    "the angle of the cone is {angle} degrees; it must be above 0 and at most 90"
-                )));
-            }
+        if let Screen::Cone(Cone { angle: Angle::Degrees(angle), .. }) = self.screen
+            && !(angle > 0.0 && angle <= 90.0)
+        {
+            return Err(Error::asked(format!(
+                "the angle of the cone is {angle} degrees; it must be above 0 and at most 90"
+            )));
         }
         if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
             return Err(Error::asked(format!("the tolerance is {}; it must lie between 0 and 1", self.tolerance)));

@@ -77,6 +77,12 @@ impl Matrix {
         Self { rows: self.rows, columns: count, data }
     }
 
+    /// This matrix with the columns of another to its right.
+    fn beside(&self, right: &Self) -> Self {
+        let rows = (0..self.rows).flat_map(|i| self.row(i).iter().chain(right.row(i)).copied());
+        Self { rows: self.rows, columns: self.columns + right.columns, data: rows.collect() }
+    }
+
     /// The same numbers with rows as columns.
     pub fn transposed(&self) -> Self {
         let mut out = Self::zeros(self.columns, self.rows);
@@ -200,6 +206,9 @@ pub(crate) fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
 /// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix whose lower triangle is filled.
 pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let n = a.rows;
+    if n == 0 {
+        return Ok((Vec::new(), Matrix::zeros(0, 0)));
+    }
     if a.data.iter().any(|x| !x.is_finite()) {
         return Err(Error::data(
             "the data's sums of squares overflow double precision; scale the data to below 1e150 in magnitude",
@@ -220,32 +229,66 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     Ok(((0..n).map(|j| values[n - 1 - j]).collect(), out))
 }
 
-/// Makes the columns of a tall matrix orthonormal, dropping those that depend on others; returns how they were mixed.
+/// Makes the columns of a tall matrix orthonormal and returns the coupling: `z_before = z_after * coupling`, up to
+/// columns shorter than `floor`. Dependent columns are dropped, so z may become narrower.
 ///
-/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002); doing it twice
-/// brings them to rounding. On return `z_before = z_after * coupling`. Columns are dropped below `floor`, a length.
+/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Only the well
+/// conditioned part of G is used at a time; what it leaves over is taken in the next round.
 pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
-    let before = z.clone();
-    for round in 0..3 {
-        // Scaling to unit columns first keeps G well conditioned when columns differ in size by many powers of ten.
-        let norms = z.column_norms();
-        let limit = if round == 0 { floor } else { 0.5 };
-        let keep: Vec<usize> = (0..z.columns).filter(|&j| norms[j] > limit).collect();
-        let mut scale = Matrix::zeros(z.columns, keep.len());
-        keep.iter().enumerate().for_each(|(to, &j)| scale[(j, to)] = 1.0 / norms[j]);
-        *z = product(z, &scale);
-        if z.columns == 0 {
+    let before = std::mem::take(z);
+    // What is left of a column after most of it was removed is rounding, however long the column was.
+    let floors: Vec<f64> = before.column_norms().into_iter().map(|length| floor.max(1e-13 * length)).collect();
+    let mut basis = Matrix::zeros(before.rows, 0);
+    let mut coupling = Matrix::zeros(0, before.columns);
+    for _ in 0..MAX_ROUNDS {
+        let found = basis.columns;
+        let mut part = if found == 0 {
+            mixed(&before, &floors)?
+        } else {
+            let mut rest = before.clone();
+            tall_subtract(&mut rest, &basis, &coupling);
+            mixed(&rest, &floors)?
+        };
+        // Short columns, made long, show the basis again; and a second mixing brings the part to rounding.
+        for _ in 0..2 {
+            let inner = tall_inner(&basis, &part);
+            tall_subtract(&mut part, &basis, &inner);
+            part = mixed(&part, &[])?;
+        }
+        basis = if found == 0 { part } else { basis.beside(&part) };
+        if basis.columns > found {
+            coupling = tall_inner(&basis, &before);
+        }
+        if basis.columns == found || basis.columns == before.columns.min(before.rows) {
             break;
         }
-        let (values, vectors) = symmetric_eigen(&tall_inner(z, z))?;
-        let independent = values.iter().take_while(|&&l| l > 1e-14 * values[0]).count();
-        let mut mix = vectors.first_columns(independent);
-        for i in 0..mix.rows {
-            mix.row_mut(i).iter_mut().zip(&values).for_each(|(x, l)| *x /= l.sqrt());
-        }
-        *z = product(z, &mix);
     }
-    Ok(tall_inner(z, &before))
+    *z = basis;
+    Ok(coupling)
+}
+
+/// Rounds of [`orthonormalize`]: each finds directions a thousand times shorter than the one before.
+const MAX_ROUNDS: usize = 6;
+
+/// Z V L^(-1/2) over the eigenvalues of Z'Z within a million of the largest, where Z has unit columns: then Z'Z is well
+/// conditioned even when columns differ by many powers of ten. Columns below their floor are left out.
+fn mixed(z: &Matrix, floors: &[f64]) -> Result<Matrix> {
+    let mut gram = tall_inner(z, z);
+    let inverse: Vec<f64> = (0..z.columns)
+        .map(|j| (gram[(j, j)].sqrt(), floors.get(j).copied().unwrap_or(0.0)))
+        .map(|(length, floor)| if length > floor { 1.0 / length } else { 0.0 })
+        .collect();
+    for i in 0..z.columns {
+        gram.row_mut(i).iter_mut().zip(&inverse).for_each(|(g, w)| *g *= inverse[i] * w);
+    }
+    let (values, vectors) = symmetric_eigen(&gram)?;
+    let largest = values.first().copied().unwrap_or(0.0);
+    let sound = values.iter().take_while(|&&l| l > 1e-6 * largest).count();
+    let mut mix = vectors.first_columns(sound);
+    for (i, w) in inverse.iter().enumerate() {
+        mix.row_mut(i).iter_mut().zip(&values).for_each(|(x, l)| *x *= w / l.sqrt());
+    }
+    Ok(product(z, &mix))
 }
 
 #[cfg(test)]

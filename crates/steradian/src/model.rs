@@ -175,7 +175,7 @@ impl Model {
     /// The samples that scores stand for: mu + s Q', row after row.
     pub fn inverse(&self, scores: &[f64]) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
-        if scores.len() % d != 0 {
+        if !scores.len().is_multiple_of(d) {
             return Err(Error::asked(format!("{} scores are not rows of {d}; give n x {d} scores", scores.len())));
         }
         let mut out: Vec<f64> = Vec::with_capacity(scores.len() / d * features);

@@ -22,8 +22,8 @@ const BLOCK_ELEMENTS: usize = 1 << 25;
 const LARGE_SUM_BYTES: usize = 1 << 20;
 /// Cells at most when sums are small: enough for many threads.
 const MANY_CELLS: usize = 64;
-/// Cells at most when sums are large: the tree then holds at most four of them at once.
-const FEW_CELLS: usize = 8;
+/// Cells at most when sums are large: one is being added to, and the tree holds at most two more.
+const FEW_CELLS: usize = 4;
 
 /// How the rows are cut: blocks within cells. A function of the shape and the sum's size, never of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,10 +82,10 @@ impl Grid {
         rows.clone().step_by(step).map(move |start| start..(start + step).min(rows.end))
     }
 
-    /// How many sums are alive at once: those being added to and those that wait in the tree.
+    /// How many sums are alive at once: those being added to, and those that wait in the tree for their siblings.
     pub fn live_sums(&self, threads: usize) -> usize {
         let adding = if self.large_sums { 1 } else { threads.min(self.cells()) };
-        adding + (usize::BITS - self.cells().leading_zeros()) as usize
+        adding + self.cells().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
     }
 }
 

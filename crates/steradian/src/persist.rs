@@ -46,14 +46,13 @@ impl Model {
             "image": self.shape.image.map(|(height, width)| [height, width]),
             "method": config.method,
             "n_components": self.n_components(),
-            "n_features": self.n_features(),
             "n_kept": self.n_kept(),
-            "n_samples": self.shape.samples,
             "element": self.shape.element,
             "parameters": parameters,
             "passes": self.passes,
             "pivot": cone.map(|cone| cone.pivot),
             "seed": config.seed,
+            "shape": [self.shape.samples, self.n_features()],
             "solver": self.solver,
             "tau_min": cone.map(ConeReport::tau_min),
             "warnings": self.warnings,
@@ -155,8 +154,8 @@ impl Reader<'_> {
     }
 
     fn model(&self) -> Result<Model> {
-        let (d, features): (usize, usize) = (self.field(&["n_components"])?, self.field(&["n_features"])?);
-        let samples: usize = self.field(&["n_samples"])?;
+        let d: usize = self.field(&["n_components"])?;
+        let [samples, features]: [usize; 2] = self.field(&["shape"])?;
         let center = self.doubles("center", &[features])?;
         let components = Matrix::from_vec(d, features, self.doubles("components", &[d, features])?);
         let shares = self.doubles("shares", &[d])?;

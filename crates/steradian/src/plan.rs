@@ -17,7 +17,7 @@ use crate::config::{Angle, Center, Config, Screen, Solver, Weighting};
 use crate::error::{Error, Result};
 use crate::pass::Grid;
 use crate::run::pair_bytes;
-use crate::solve::{FULL_DIMENSION, SCALE_SCORES, Width, max_columns};
+use crate::solve::{SCALE_SCORES, Width, max_columns, solves_fully};
 use crate::source::Shape;
 use crate::sums::TILE_ROWS;
 
@@ -29,6 +29,8 @@ const SKINNY: f64 = 2.0;
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
 /// Threads' stacks, buffers and the program itself.
 const BASE_BYTES: u64 = 8 << 20;
+
+const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
 /// One stage of a fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,11 +74,15 @@ impl Plan {
             && peak_memory_bytes > limit
         {
             return Err(Error::asked(format!(
-                "the fit needs about {} but may use {}; allow {} or choose another solver (--solver krylov needs {})",
+                "the fit needs about {} with the {} solver but may use {}; allow more{}",
                 size(peak_memory_bytes),
+                solver.name(),
                 size(limit),
-                size(peak_memory_bytes),
-                size(costs.memory(Solver::Krylov))
+                match costs.leanest() {
+                    lean if costs.memory(lean) < peak_memory_bytes =>
+                        format!(", or use the {} solver, which needs {}", lean.name(), size(costs.memory(lean))),
+                    _ => String::new(),
+                }
             )));
         }
         let steps = costs.steps(solver);
@@ -116,19 +122,28 @@ impl Costs<'_> {
         matches!(self.config.screen, Screen::Cone(_))
     }
 
+    /// The solver of the least work among those that fit into memory; where none does, the one that comes nearest.
     fn cheapest(&self) -> Solver {
-        let allowed = self.config.memory_limit.unwrap_or(DEFAULT_MATRIX_BYTES);
-        [Solver::Scatter, Solver::Gram, Solver::Krylov]
+        let fits = |solver: Solver| match (self.config.memory_limit, solver) {
+            (Some(limit), _) => self.memory(solver) <= limit,
+            (None, Solver::Krylov) => true,
+            (None, _) => self.memory(solver) <= DEFAULT_MATRIX_BYTES,
+        };
+        SOLVERS
             .into_iter()
-            .filter(|&solver| solver == Solver::Krylov || self.memory(solver) <= allowed)
+            .filter(|&solver| fits(solver))
             .min_by(|&a, &b| self.flops(a).total_cmp(&self.flops(b)))
-            .unwrap_or(Solver::Krylov)
+            .unwrap_or_else(|| self.leanest())
+    }
+
+    fn leanest(&self) -> Solver {
+        SOLVERS.into_iter().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
     }
 
     fn flops(&self, solver: Solver) -> f64 {
         let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
         let eigen = |dimension: f64| {
-            if dimension <= FULL_DIMENSION as f64 {
+            if solves_fully(dimension as usize, self.config.components) {
                 10.0 * dimension.powi(3)
             } else {
                 24.0 * dimension * dimension * l * SKINNY
@@ -152,7 +167,11 @@ impl Costs<'_> {
         };
         let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
         let eigen = |dimension: u64| {
-            if dimension <= FULL_DIMENSION as u64 { 4 * 8 * dimension * dimension } else { 8 * dimension * l * 12 }
+            if solves_fully(dimension as usize, self.config.components) {
+                4 * 8 * dimension * dimension
+            } else {
+                8 * dimension * l * 12
+            }
         };
         let blocks = live(8 * features * l) + 4 * 8 * features * l;
         let solving = match solver {

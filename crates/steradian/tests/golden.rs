@@ -4,7 +4,7 @@ mod common;
 
 use common::{difference, fit, golden, read_npy};
 use serde_json::Value;
-use steradian::{Angle, Center, Config, Cone, Cosine, Error, Method, Screen, Solver, Source};
+use steradian::{Angle, Center, Cone, Config, Cosine, Error, Method, Screen, Solver, Source};
 use steradian_io::NpySource;
 
 /// The cases of the engine: angular embedding and its trimmed form.

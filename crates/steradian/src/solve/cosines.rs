@@ -20,7 +20,7 @@ use crate::source::Source;
 use crate::sums::{Coefficients, Directions, Gram, Sketch, TILE_ROWS};
 
 /// A squared length below this share of the terms it is the difference of has lost too many digits.
-const CANCELLED: f64 = 1e-6;
+const CANCELLED: f64 = 1e-4;
 
 /// Products of all pairs of weighted directions.
 pub(super) struct Cosines {
@@ -39,8 +39,8 @@ fn whole_origin(element: ElementType) -> Option<f64> {
     }
 }
 
-/// A center that moved less than this share of the scale is still the mixture that K knows.
-const UNMOVED: f64 = 1e-9;
+/// A mixture that passes move by less than this share of the scale was the center already.
+const UNMOVED: f64 = 2e-11;
 
 /// Whether the center is found within the matrix rather than before it.
 pub(super) fn finds_center(center: &Center, element: ElementType) -> bool {
@@ -90,7 +90,9 @@ pub(super) fn with_center(
         let (point, warning) = spatial_median::by_passes(source, &from, runner)?;
         warnings.extend(warning);
         mixture = usable && mu.iter().zip(&point).all(|(a, b)| (a - b).abs() <= UNMOVED * from.scale);
-        mu = point;
+        if !mixture {
+            mu = point;
+        }
     }
     let speaks = if mixture { recenter(&mut raw, &column, weighting, runner) } else { None };
     if let Some(speaks) = speaks {

@@ -7,9 +7,16 @@ use crate::linalg::{Matrix, symmetric_eigen};
 use crate::run::Runner;
 
 /// Up to this dimension the full eigenproblem is solved: it is exact and takes well under a second.
-pub(crate) const FULL_DIMENSION: usize = 512;
+const FULL_DIMENSION: usize = 512;
+/// Above this share of wanted vectors an iteration saves nothing.
+const WANTED_SHARE: usize = 4;
 /// The tolerance of the iteration within memory, where a step is cheap; the certificate is measured afterwards.
 const DENSE_TOLERANCE: f64 = 1e-9;
+
+/// Whether all eigenvectors of a matrix of this dimension are found when `d` are wanted.
+pub(crate) fn solves_fully(dimension: usize, d: usize) -> bool {
+    dimension <= FULL_DIMENSION.max(WANTED_SHARE * d)
+}
 
 /// The top d + 1 eigenvectors, as columns (fewer when the matrix is smaller).
 pub(super) fn top_vectors(
@@ -19,7 +26,7 @@ pub(super) fn top_vectors(
     seed: u64,
     runner: &impl Runner,
 ) -> Result<Matrix> {
-    if matrix.rows() > FULL_DIMENSION.max(4 * d) {
+    if !solves_fully(matrix.rows(), d) {
         let operator = Dense { matrix, runner };
         return krylov::top_vectors(&operator, d, tolerance.min(DENSE_TOLERANCE), seed, runner);
     }

@@ -5,7 +5,7 @@
 //! | zero-mean data | center |
 //! | Algorithm 2: S | screen |
 //! | eq. (2): u = x / norm(x) | directions, inside every later pass |
-//! | eq. (5): top-d eigenvectors of U U' | decompose |
+//! | eq. (4): top-d eigenvectors of U U' | decompose |
 
 use super::certify::{Certified, certify};
 use super::cosines::{self, Cosines};

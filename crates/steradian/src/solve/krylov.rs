@@ -28,6 +28,8 @@ const MIN_BLOCKS: usize = 4;
 const BASIS_BYTES: usize = 64 << 20;
 /// A direction shorter than this, relative to the largest eigenvalue, is rounding.
 const ROUNDING: f64 = 1e-13;
+/// A unit direction of which less than this is new was rounding, too.
+const HALF_LOST: f64 = 0.5;
 
 /// Columns of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +120,7 @@ impl State {
         let first = orthonormalize(&mut z, rounding)?;
         // A short remainder, made long, shows the basis again: remove it once more.
         self.project_out(&mut z);
-        let second = orthonormalize(&mut z, 0.5)?;
+        let second = orthonormalize(&mut z, HALF_LOST)?;
         let mixed = product(&second, &first);
         let mut coupling = Matrix::zeros(z.columns(), old + new);
         for i in 0..mixed.rows() {

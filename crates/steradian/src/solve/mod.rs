@@ -8,7 +8,7 @@ mod krylov;
 mod operator;
 mod scales;
 
-pub(crate) use eigen::FULL_DIMENSION;
+pub(crate) use eigen::solves_fully;
 pub(crate) use embed::SCALE_SCORES;
 pub use embed::fit;
 pub(crate) use krylov::{Width, max_columns};

@@ -1,7 +1,7 @@
 //! Robust scale of numbers: the median absolute deviation, then two rounds that drop what lies beyond 2.5 scales.
 //!
 //! s_0 = 1.4826 med |y - med y|; then m = mean and s^2 = mean (y - m)^2 / 0.9105 over |y - m| <= 2.5 s, twice, where
-//! 0.9105 = E[z^2 given |z| < 2.5] for a standard normal z. Far less biased than the median absolute deviation when a
+//! 0.9105 stands for E[z^2 given |z| < 2.5] of a standard normal z. Far less biased than the median absolute deviation when a
 //! fifth of the numbers are wrong.
 
 /// Half of the normal distribution lies within 1 / 1.4826 standard deviations.

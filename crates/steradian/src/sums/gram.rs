@@ -1,7 +1,8 @@
 //! The n x n matrix of products of directions, for few samples: a pair pass.
 //!
-//! With uniform weights around a whole-number center, u8 and u16 data give whole numbers: products of (u8 - 128) stay
-//! below 2^14 and sums of D of them below 2^53, so double precision adds them exactly, in any order.
+//! With uniform weights around a whole-number center, u8 and u16 data give whole numbers. Products of (u8 - 128) are at
+//! most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and double precision adds them exactly,
+//! in any order, up to D = 2^39 and D = 2^23.
 //!
 //! Cost: one pair pass, n^2 D flops (upper triangle), 8 n^2 bytes.
 

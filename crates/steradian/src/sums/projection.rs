@@ -72,7 +72,7 @@ impl Fold for Projection<'_> {
         let width = self.vectors.columns();
         let y = project(&self.directions, block, &weights, self.vectors);
         for (row, (w, y)) in weights.iter().zip(y.chunks(width)).enumerate() {
-            if *w > 0.0 && (block.first() + row) % self.every == 0 {
+            if *w > 0.0 && (block.first() + row).is_multiple_of(self.every) {
                 let unit = if self.units == Units::Data { *w } else { 1.0 };
                 sum.values.extend(y.iter().map(|y| y / unit));
             }

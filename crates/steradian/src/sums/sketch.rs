@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | U | `directions` | n x D rows w (x - mu) |
 //! | Q, any vectors | W in [`Coefficients::Project`] | D x l |
-//! | U U' Q of eq. (5) | the result Z = sum w^2 (x - mu)(x - mu)' W | D x l |
+//! | U U' Q of eq. (4) | the result Z = sum w^2 (x - mu)(x - mu)' W | D x l |
 //!
 //! Cost: one pass, 4 n D l flops. With [`Coefficients::Given`] it is Z = sum w (x - mu) y', which turns eigenvectors
 //! of the n x n matrix into components, or weights of samples into their weighted sum.

@@ -1,0 +1,44 @@
+//! A model applied to data, block in, block out: what `transform` and `reconstruct` share.
+
+use steradian::{Block, Model, Result, Shape, Source};
+use steradian_io::NpyWriter;
+
+use crate::args::ApplyArgs;
+use crate::files;
+use crate::outcome::{Outcome, warn};
+use crate::render::print;
+use crate::work::{Work, notes};
+
+/// One way to apply a model.
+pub struct Apply {
+    /// Its name, for the progress bar.
+    pub name: &'static str,
+    /// The shape of what comes out.
+    pub shape: fn(&Model, &Shape) -> Vec<usize>,
+    /// What becomes of a block, row after row.
+    pub block: fn(&Model, &Block<'_>) -> Result<Vec<f64>>,
+}
+
+impl Apply {
+    /// Streams the data through the model into an array.
+    pub fn run(&self, args: &ApplyArgs) -> Outcome {
+        files::require_writable(&args.output)?;
+        let model = files::read_model(&args.model)?;
+        let work = Work::begin(args.threads)?;
+        let data = work.open(&args.data, &args.table.options())?;
+        model.check_width(data.shape())?;
+        let notes = notes(&data);
+        let shape = (self.shape)(&model, data.shape());
+        let element = Model::output_element(data.shape().element);
+        work.begin_writing();
+        let mut writer = NpyWriter::create(&args.output, element, &shape)?;
+        work.runner().for_each_block(self.name, &data, model.block_rows(), |block| {
+            writer.write(&(self.block)(&model, block)?)
+        })?;
+        work.finish()?;
+        writer.finish()?;
+        notes.iter().for_each(|note| warn(note));
+        let sides: Vec<_> = shape.iter().map(usize::to_string).collect();
+        print(&format!("wrote {}: {} {element}\n", args.output.display(), sides.join(" x ")))
+    }
+}

@@ -1,0 +1,364 @@
+//! What can be typed: commands, options, their defaults and help.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use steradian::{Angle, Center, Cosine, Method, Solver, Ties};
+use steradian_io::Missing;
+
+/// Robust PCA at the price of PCA
+///
+/// Finds the main directions of data with outliers: every sample counts by its direction, not by its length. Data are
+/// read block by block, so a file may be larger than memory.
+#[derive(Debug, Parser)]
+#[command(
+    name = "steradian",
+    version,
+    after_help = "Examples:\n  steradian demo\n  steradian fit data.npy -o model.safetensors -d 3"
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Separate a built-in scene into background and people
+    ///
+    /// Makes a clip of a room with people from a fixed seed, fits PCA, AE and TAE to it, and writes their backgrounds,
+    /// foregrounds and a report. The clip itself is written as scene.npy for fits of your own.
+    #[command(after_help = "Example:\n  steradian demo -o steradian-demo")]
+    Demo(DemoArgs),
+    /// Say what a fit would cost, without doing it
+    ///
+    /// Prints the solver, the passes over the data, the bytes they read and the most memory they take.
+    #[command(after_help = "Example:\n  steradian plan data.npy --method tae -d 3 --memory 500M")]
+    Plan(PlanArgs),
+    /// Fit a model and write it to a file
+    ///
+    /// Methods are presets; other options override them. Every fit carries a bound on the angle between its subspace
+    /// and the exact one.
+    #[command(after_help = "Example:\n  steradian fit data.npy -o model.safetensors --method tae --angle 60 -d 3")]
+    Fit(FitArgs),
+    /// Write the scores of samples under a model
+    ///
+    /// A score is the coordinate of a sample, seen from the model's center, along a component. Scores are float32 for
+    /// uint8, uint16 and float32 data, float64 for float64.
+    #[command(after_help = "Example:\n  steradian transform model.safetensors data.npy -o scores.npy")]
+    Transform(ApplyArgs),
+    /// Write samples as a model sees them
+    ///
+    /// A reconstruction is the nearest point of the model's subspace. It has the shape of its data: (n, h, w) stays
+    /// (n, h, w).
+    #[command(after_help = "Example:\n  steradian reconstruct model.safetensors frames.npy -o background.npy")]
+    Reconstruct(ApplyArgs),
+    /// Show what a model file holds
+    ///
+    /// Prints method, parameters, shape, certificate, and the share and variance of each component.
+    #[command(after_help = "Example:\n  steradian inspect model.safetensors --json")]
+    Inspect(InspectArgs),
+    /// Write the components of a model as .csv or .npy
+    ///
+    /// One component per row, one feature per column.
+    #[command(after_help = "Example:\n  steradian export model.safetensors -o components.csv")]
+    Export(ExportArgs),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  steradian completions bash > /etc/bash_completion.d/steradian")]
+    Completions(CompletionsArgs),
+    /// Write manual pages into a folder
+    #[command(after_help = "Example:\n  steradian manpages -o man/man1")]
+    Manpages(ManpagesArgs),
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Folder for pictures, models and report.html; made when missing
+    #[arg(short, long, value_name = "DIR", default_value = "steradian-demo")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Samples: .npy (n x D, or n x h x w) or .csv
+    pub data: PathBuf,
+    /// Print one json object
+    #[arg(long)]
+    pub json: bool,
+    /// How to fit.
+    #[command(flatten)]
+    pub options: FitOptions,
+    /// How to read tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// Arguments of `fit`.
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// Samples: .npy (n x D, or n x h x w) or .csv
+    pub data: PathBuf,
+    /// Model file to write (safetensors)
+    #[arg(short, long, value_name = "MODEL")]
+    pub output: PathBuf,
+    /// Print one json object
+    #[arg(long)]
+    pub json: bool,
+    /// How to fit.
+    #[command(flatten)]
+    pub options: FitOptions,
+    /// How to read tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// How to fit: what `plan` and `fit` share.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How to fit")]
+pub struct FitOptions {
+    /// Preset of center, screen and weighting
+    #[arg(long, value_name = "M", default_value = "angular", value_parser = methods())]
+    pub method: Method,
+    /// Number of components
+    #[arg(short = 'd', long, value_name = "K", default_value = "2", value_parser = components)]
+    pub components: usize,
+    /// Where samples are seen from: mean, median, spatial-median, none, or a .npy file with one number per feature
+    /// [default: the method's]
+    #[arg(long, value_name = "C", value_parser = center)]
+    pub center: Option<CenterChoice>,
+    /// Half-angle of the cone: degrees above 0 and up to 90, or auto (the smallest cone that holds half of the
+    /// samples); tae only [default: 60]
+    #[arg(long, value_name = "DEG|auto", value_parser = angle, allow_negative_numbers = true)]
+    pub angle: Option<Angle>,
+    /// Whether a direction and its opposite are the same (abs) or not (signed); tae only [default: abs]
+    #[arg(long, value_parser = cosines())]
+    pub cosine: Option<Cosine>,
+    /// Who becomes the cone's axis among equals: the first, or the one in the densest place; tae only [default: index]
+    #[arg(long, value_parser = ties())]
+    pub ties: Option<Ties>,
+    /// Take the mean of the samples in the cone as center; tae only
+    #[arg(long)]
+    pub recenter: bool,
+    /// Count the cone's samples exactly; always so in this version
+    #[arg(long)]
+    pub exact: bool,
+    /// How eigenvectors are found: auto takes the cheapest
+    #[arg(long, default_value = "auto", value_parser = solvers())]
+    pub solver: Solver,
+    /// Largest sine of an angle to the exact subspace that counts as converged
+    #[arg(long, value_name = "T", default_value = "1e-6", allow_negative_numbers = true)]
+    pub tol: f64,
+    /// Seed of every random choice
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads; 0 takes one per core; the answer does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Refuse a fit that takes more memory: bytes, or with K, M, G (1024) [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
+}
+
+/// How to read tables.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How to read tables")]
+pub struct TableArgs {
+    /// Columns to read, in this order: names, or indices from 0 when there is no header [default: all]
+    #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+    /// The first column holds names of rows
+    #[arg(long)]
+    pub row_names: bool,
+    /// Rows with missing values: error refuses the table, drop leaves them out
+    #[arg(long, default_value = "error", value_parser = missing())]
+    pub missing: Missing,
+}
+
+/// Arguments of `transform` and `reconstruct`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// Samples of the model's width: .npy or .csv
+    pub data: PathBuf,
+    /// Array to write (.npy)
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: PathBuf,
+    /// Threads; 0 takes one per core; the answer does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// How to read tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// Print one json object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// File to write: .csv or .npy
+    #[arg(short, long, value_name = "COMPONENTS.csv|.npy")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Arguments of `manpages`.
+#[derive(Debug, Args)]
+pub struct ManpagesArgs {
+    /// Folder to write into; made when missing
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// A center by name, or the file that holds it.
+#[derive(Debug, Clone)]
+pub enum CenterChoice {
+    /// One that is found from the data.
+    Named(Center),
+    /// One number per feature, in a .npy file.
+    File(PathBuf),
+}
+
+/// A parser of names with help, each standing for a value.
+fn one_of<T: Clone + Send + Sync + 'static>(
+    choices: Vec<(&'static str, &'static str, T)>,
+) -> impl TypedValueParser<Value = T> {
+    let names: Vec<_> = choices.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help)).collect();
+    PossibleValuesParser::new(names).map(move |name| {
+        let (_, _, value) =
+            choices.iter().find(|(choice, ..)| *choice == name).expect("clap lets only choices through");
+        value.clone()
+    })
+}
+
+fn methods() -> impl TypedValueParser<Value = Method> {
+    let help = |method: Method| match method {
+        Method::Ae => "angular embedding around the mean",
+        Method::Tae => "trimmed: angular embedding of the samples in the fullest cone, seen from the mean",
+        Method::Angular => "angular embedding around the spatial median",
+        Method::Pca => "classical PCA",
+    };
+    one_of([Method::Ae, Method::Tae, Method::Angular, Method::Pca].map(|m| (m.name(), help(m), m)).to_vec())
+}
+
+fn cosines() -> impl TypedValueParser<Value = Cosine> {
+    one_of(vec![
+        ("abs", "a direction and its opposite are the same", Cosine::Abs),
+        ("signed", "they are not", Cosine::Signed),
+    ])
+}
+
+fn ties() -> impl TypedValueParser<Value = Ties> {
+    one_of(vec![
+        ("index", "the first in the data", Ties::Index),
+        ("density", "the one with the largest sum of squared cosines to all", Ties::Density),
+    ])
+}
+
+fn solvers() -> impl TypedValueParser<Value = Solver> {
+    let help = |solver: Solver| match solver {
+        Solver::Auto => "the cheapest for the shape of the data",
+        Solver::Scatter => "through the D x D matrix",
+        Solver::Gram => "through the n x n matrix",
+        Solver::Krylov => "by passes, without either matrix",
+    };
+    one_of([Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov].map(|s| (s.name(), help(s), s)).to_vec())
+}
+
+fn missing() -> impl TypedValueParser<Value = Missing> {
+    one_of(vec![
+        ("error", "refuse the table and name the place", Missing::Error),
+        ("drop", "leave such rows out", Missing::Drop),
+    ])
+}
+
+fn components(text: &str) -> Result<usize, String> {
+    match (text.parse::<usize>(), text.parse::<f64>()) {
+        (Ok(count), _) => Ok(count),
+        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Err(LATER.into()),
+        _ if text == "auto" => Err(LATER.into()),
+        _ => Err("give a whole number".into()),
+    }
+}
+
+const LATER: &str = "not available in this version; give a whole number";
+
+fn center(text: &str) -> Result<CenterChoice, String> {
+    let named = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None];
+    match named.into_iter().find(|center| center.name() == text) {
+        Some(center) => Ok(CenterChoice::Named(center)),
+        None if text.to_lowercase().ends_with(".npy") => Ok(CenterChoice::File(text.into())),
+        None => Err("give mean, median, spatial-median, none, or a .npy file".into()),
+    }
+}
+
+fn angle(text: &str) -> Result<Angle, String> {
+    if text == "auto" {
+        return Ok(Angle::Auto);
+    }
+    text.parse().map(Angle::Degrees).map_err(|_| "give degrees above 0 and up to 90, or auto".into())
+}
+
+/// Bytes, or with K, M, G for powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let count = digits.parse::<u64>().map_err(|_| "give bytes, or a whole number with K, M or G, such as 500M")?;
+    count.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_count_in_1024() {
+        assert_eq!(size("77"), Ok(77));
+        assert_eq!(size("2k"), Ok(2048));
+        assert_eq!(size("3M"), Ok(3 << 20));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        for bad in ["", "K", "-1", "1.5G", "2T", "99999999999G"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_components_comes_later() {
+        assert_eq!(components("3"), Ok(3));
+        assert_eq!(components("auto"), Err(LATER.into()));
+        assert_eq!(components("0.95"), Err(LATER.into()));
+        assert_ne!(components("two"), Err(LATER.into()));
+    }
+}

@@ -1,0 +1,128 @@
+//! `steradian demo`: background and people of a built-in scene by three methods, with pictures and a report.
+
+use std::path::Path;
+
+use steradian::{ElementType, Memory, Result};
+
+use crate::args::DemoArgs;
+use crate::demo::picture::{Picture, strip};
+use crate::demo::report::{Figure, Section, html};
+use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
+use crate::demo::trial::{SHOWN, Trial, contenders};
+use crate::files;
+use crate::outcome::{Outcome, warn};
+use crate::render::{number, percent, print, table};
+use crate::work::Work;
+
+const HEADER: [&str; 7] = ["method", "background PSNR", "foreground F1", "kept", "seconds", "passes", "sine bound"];
+
+/// Renders, fits, measures, then writes everything.
+pub fn run(args: &DemoArgs) -> Outcome {
+    files::make_folder(&args.output)?;
+    let work = Work::begin(0)?;
+    let scene = Scene::render();
+    let source = Memory::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
+    let mut trials = Vec::new();
+    for contender in contenders() {
+        trials.push(Trial::run(contender, &scene, &source, work.runner())?);
+    }
+    let gallery = Gallery::of(&scene, &trials)?;
+    work.finish()?;
+    let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
+    write(&args.output, &scene, &trials, &gallery, &rows)?;
+    for trial in &trials {
+        trial.model.warnings.iter().for_each(|warning| warn(&format!("{}: {warning}", trial.contender.label)));
+    }
+    let report = args.output.join("report.html");
+    print(&format!(
+        "{}\nLook at {}; the pictures, the models and the clip (scene.npy) are beside it.\n",
+        table(&HEADER, &rows),
+        report.display()
+    ))
+}
+
+fn row(trial: &Trial) -> Vec<String> {
+    let model = &trial.model;
+    vec![
+        trial.contender.label.into(),
+        format!("{:.2} dB", trial.psnr),
+        format!("{:.3}", trial.f1),
+        percent(model.n_kept() as f64 / FRAMES as f64),
+        number(trial.seconds),
+        model.passes.to_string(),
+        format!("{:.1e}", model.certificate.sine_bound),
+    ]
+}
+
+/// The demo's pictures, by file name, encoded.
+struct Gallery {
+    /// The empty room at the light of the first shown frame.
+    truth: Vec<u8>,
+    /// By method.
+    backgrounds: Vec<Vec<u8>>,
+    /// By shown frame.
+    frames: Vec<Vec<u8>>,
+    /// By shown frame, then by method: frame, reconstruction, foreground.
+    strips: Vec<Vec<Vec<u8>>>,
+}
+
+impl Gallery {
+    fn of(scene: &Scene, trials: &[Trial]) -> Result<Self> {
+        let truth = Picture::from_levels(scene.empty_frame(SHOWN[0]).iter().map(|&x| f64::from(x)));
+        let frames: Vec<Picture> = SHOWN.iter().map(|&t| Picture::from_bytes(scene.frame(t))).collect();
+        let strips = |at: usize| {
+            let of_trial = |trial: &Trial| strip(&[&frames[at], &trial.shown[at].0, &trial.shown[at].1]);
+            trials.iter().map(of_trial).collect::<Result<Vec<_>>>()
+        };
+        Ok(Self {
+            truth: strip(&[&truth])?,
+            backgrounds: trials.iter().map(|trial| strip(&[&trial.background])).collect::<Result<_>>()?,
+            frames: frames.iter().map(|frame| strip(&[frame])).collect::<Result<_>>()?,
+            strips: (0..SHOWN.len()).map(strips).collect::<Result<_>>()?,
+        })
+    }
+}
+
+fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows: &[Vec<String>]) -> Result<()> {
+    let save = |name: String, bytes: &[u8]| steradian_io::write_whole(folder.join(name), bytes);
+    save("empty_room.png".into(), &gallery.truth)?;
+    for (at, t) in SHOWN.iter().enumerate() {
+        save(format!("frame_{t}.png"), &gallery.frames[at])?;
+    }
+    for (which, trial) in trials.iter().enumerate() {
+        let key = trial.contender.key;
+        save(format!("{key}.safetensors"), &trial.model.to_bytes()?)?;
+        save(format!("{key}_background.png"), &gallery.backgrounds[which])?;
+        for (at, t) in SHOWN.iter().enumerate() {
+            save(format!("{key}_frame_{t}.png"), &gallery.strips[at][which])?;
+        }
+    }
+    let mut clip =
+        steradian_io::NpyWriter::create(folder.join("scene.npy"), ElementType::U8, &[FRAMES, HEIGHT, WIDTH])?;
+    clip.write(&scene.frames)?;
+    clip.finish()?;
+    save("report.html".into(), html(&HEADER, rows, &sections(trials, gallery)).as_bytes())
+}
+
+fn sections<'a>(trials: &'a [Trial], gallery: &'a Gallery) -> Vec<Section<'a>> {
+    let mut backgrounds =
+        vec![Figure { caption: format!("the empty room at frame {}", SHOWN[0]), png: &gallery.truth }];
+    for (trial, png) in trials.iter().zip(&gallery.backgrounds) {
+        backgrounds.push(Figure { caption: trial.contender.label.into(), png });
+    }
+    let mut sections = vec![Section {
+        title: "Backgrounds".into(),
+        text: "The typical background of each method: its reconstruction at the median score of each component.".into(),
+        figures: backgrounds,
+    }];
+    for (at, t) in SHOWN.iter().enumerate() {
+        let figure = |(trial, png): (&Trial, &'a Vec<u8>)| Figure { caption: trial.contender.label.into(), png };
+        sections.push(Section {
+            title: format!("Frame {t}"),
+            text: "From left to right: the frame, its reconstruction, and the foreground |frame - reconstruction|, twice as bright."
+                .into(),
+            figures: trials.iter().zip(&gallery.strips[at]).map(figure).collect(),
+        });
+    }
+    sections
+}

@@ -1,0 +1,40 @@
+//! `steradian export`: the components as a table or an array, one per row.
+
+use std::path::Path;
+
+use steradian::{ElementType, Error, Model, Result};
+
+use crate::args::ExportArgs;
+use crate::files;
+use crate::outcome::Outcome;
+use crate::render::print;
+
+/// Reads a model and writes its components.
+pub fn run(args: &ExportArgs) -> Outcome {
+    let extension = args.output.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
+    let write = match extension.as_deref() {
+        Some("csv") => write_csv,
+        Some("npy") => write_npy,
+        _ => {
+            let path = args.output.display();
+            return Err(Error::asked(format!("{path} is neither .csv nor .npy; give one of these endings")).into());
+        }
+    };
+    files::require_writable(&args.output)?;
+    let model = files::read_model(&args.model)?;
+    write(&args.output, &model)?;
+    let (d, features) = (model.n_components(), model.n_features());
+    print(&format!("wrote {}: {d} components x {features} features\n", args.output.display()))
+}
+
+fn write_csv(path: &Path, model: &Model) -> Result<()> {
+    let names: Vec<String> = (0..model.n_features()).map(|feature| format!("f{feature}")).collect();
+    steradian_io::write_csv(path, Some(&names), &model.components)
+}
+
+fn write_npy(path: &Path, model: &Model) -> Result<()> {
+    let shape = [model.n_components(), model.n_features()];
+    let mut writer = steradian_io::NpyWriter::create(path, ElementType::F64, &shape)?;
+    writer.write(model.components.data())?;
+    writer.finish()
+}

@@ -1,0 +1,11 @@
+//! One command per file.
+
+pub mod completions;
+pub mod demo;
+pub mod export;
+pub mod fit;
+pub mod inspect;
+pub mod manpages;
+pub mod plan;
+pub mod reconstruct;
+pub mod transform;

@@ -1,0 +1,19 @@
+//! `steradian reconstruct`: samples as the model sees them, in the shape of the data.
+
+use steradian::{Model, Shape};
+
+use crate::apply::Apply;
+use crate::args::ApplyArgs;
+use crate::outcome::Outcome;
+
+/// Streams reconstructions into a file.
+pub fn run(args: &ApplyArgs) -> Outcome {
+    Apply { name: "reconstruct", shape, block: Model::reconstruct_block }.run(args)
+}
+
+fn shape(_: &Model, data: &Shape) -> Vec<usize> {
+    match data.image {
+        Some((height, width)) => vec![data.samples, height, width],
+        None => vec![data.samples, data.features],
+    }
+}

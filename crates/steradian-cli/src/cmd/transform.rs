@@ -1,0 +1,13 @@
+//! `steradian transform`: scores of samples, n x d.
+
+use steradian::{Model, Shape};
+
+use crate::apply::Apply;
+use crate::args::ApplyArgs;
+use crate::outcome::Outcome;
+
+/// Streams scores into a file.
+pub fn run(args: &ApplyArgs) -> Outcome {
+    let shape = |model: &Model, data: &Shape| vec![data.samples, model.n_components()];
+    Apply { name: "transform", shape, block: Model::transform_block }.run(args)
+}

@@ -1,0 +1,166 @@
+//! One method tried on the scene: fitted, then measured against the truth.
+//!
+//! | measure | equation |
+//! |---|---|
+//! | PSNR | mean over frames of `10 log10(255^2 / mean (reconstruction - empty room)^2)` |
+//! | F1 | `2 TP / (2 TP + FP + FN)` over all pixels of all frames; foreground is `abs(frame - reconstruction) > 25` |
+
+use std::time::Instant;
+
+use steradian::{Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
+
+use super::picture::Picture;
+use super::scene::{FRAMES, PIXELS, Scene};
+
+/// Components of every method: the scene's light has two degrees of freedom.
+pub const COMPONENTS: usize = 2;
+/// Gray levels beyond which a pixel counts as foreground.
+pub const THRESHOLD: f64 = 25.0;
+/// The frames that are shown: one while somebody rests, one with people on their way.
+pub const SHOWN: [usize; 2] = [120, 200];
+
+/// A method with its name for files and for people.
+pub struct Contender {
+    /// For file names.
+    pub key: &'static str,
+    /// For people.
+    pub label: &'static str,
+    /// How it is fitted.
+    pub config: Config,
+}
+
+/// The methods that are compared.
+pub fn contenders() -> [Contender; 3] {
+    let mut tae = Config::new(Method::Tae, COMPONENTS);
+    tae.screen = Screen::Cone(Cone { cosine: Cosine::Signed, ..Cone::default() });
+    [
+        Contender { key: "pca", label: "PCA", config: Config::new(Method::Pca, COMPONENTS) },
+        Contender { key: "ae", label: "AE", config: Config::new(Method::Ae, COMPONENTS) },
+        Contender { key: "tae", label: "TAE (signed)", config: tae },
+    ]
+}
+
+/// What came out.
+pub struct Trial {
+    /// Who was tried.
+    pub contender: Contender,
+    /// The fitted model.
+    pub model: Model,
+    /// Seconds of the fit.
+    pub seconds: f64,
+    /// Of the background, in dB.
+    pub psnr: f64,
+    /// Of the foreground.
+    pub f1: f64,
+    /// The background at the median score of each component.
+    pub background: Picture,
+    /// Reconstruction and foreground of each shown frame.
+    pub shown: Vec<(Picture, Picture)>,
+}
+
+impl Trial {
+    /// Fits and measures.
+    pub fn run(contender: Contender, scene: &Scene, source: &dyn Source, runner: &Local) -> Result<Self> {
+        let start = Instant::now();
+        let model = steradian::fit(&contender.config, source, runner)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let mut tally = Tally::default();
+        let mut scores = Vec::with_capacity(FRAMES * COMPONENTS);
+        let mut shown = Vec::new();
+        runner.for_each_block("measure", source, model.block_rows(), |block| {
+            let block_scores = model.transform_block(block)?;
+            for (row, reconstruction) in model.inverse(&block_scores)?.chunks(PIXELS).enumerate() {
+                let t = block.first() + row;
+                tally.add(scene, t, reconstruction);
+                if SHOWN.contains(&t) {
+                    shown.push((
+                        Picture::from_levels(reconstruction.iter().copied()),
+                        foreground(scene, t, reconstruction),
+                    ));
+                }
+            }
+            scores.extend(block_scores);
+            Ok(())
+        })?;
+        let background = Picture::from_levels(model.inverse(&medians(&scores))?);
+        let (psnr, f1) = (tally.psnr(), tally.f1());
+        Ok(Self { contender, model, seconds, psnr, f1, background, shown })
+    }
+}
+
+fn differences<'a>(scene: &'a Scene, t: usize, reconstruction: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+    scene.frame(t).iter().zip(reconstruction).map(|(&seen, &empty)| (f64::from(seen) - empty).abs())
+}
+
+/// The foreground, twice as bright so that it can be seen.
+fn foreground(scene: &Scene, t: usize, reconstruction: &[f64]) -> Picture {
+    Picture::from_levels(differences(scene, t, reconstruction).map(|difference| 2.0 * difference))
+}
+
+/// The median of each component's scores.
+fn medians(scores: &[f64]) -> Vec<f64> {
+    let median = |k: usize| {
+        let mut column: Vec<f64> = scores.iter().skip(k).step_by(COMPONENTS).copied().collect();
+        column.sort_by(f64::total_cmp);
+        0.5 * (column[(column.len() - 1) / 2] + column[column.len() / 2])
+    };
+    (0..COMPONENTS).map(median).collect()
+}
+
+/// Sums over frames.
+#[derive(Default)]
+struct Tally {
+    frames: f64,
+    decibels: f64,
+    hits: f64,
+    false_alarms: f64,
+    misses: f64,
+}
+
+impl Tally {
+    fn add(&mut self, scene: &Scene, t: usize, reconstruction: &[f64]) {
+        let error = |(&truth, &found): (&f32, &f64)| (f64::from(truth) - found).powi(2);
+        let mean = scene.empty_frame(t).iter().zip(reconstruction).map(error).sum::<f64>() / PIXELS as f64;
+        self.frames += 1.0;
+        self.decibels += 10.0 * (255.0f64.powi(2) / mean).log10();
+        for (&person, difference) in scene.person_frame(t).iter().zip(differences(scene, t, reconstruction)) {
+            match (person, difference > THRESHOLD) {
+                (true, true) => self.hits += 1.0,
+                (false, true) => self.false_alarms += 1.0,
+                (true, false) => self.misses += 1.0,
+                (false, false) => {}
+            }
+        }
+    }
+
+    fn psnr(&self) -> f64 {
+        self.decibels / self.frames
+    }
+
+    fn f1(&self) -> f64 {
+        2.0 * self.hits / (2.0 * self.hits + self.false_alarms + self.misses)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_follow_their_equations() {
+        let scene = Scene {
+            frames: vec![100; PIXELS],
+            empty: vec![110.0; PIXELS],
+            person: (0..PIXELS).map(|pixel| pixel < 100).collect(),
+        };
+        // Off by 10 everywhere; foreground where 50 of the 100 are, and at 30 other places.
+        let reconstruction: Vec<f64> =
+            (0..PIXELS).map(|pixel| if (50..130).contains(&pixel) { 120.0 + 10.0 } else { 120.0 }).collect();
+        let mut tally = Tally::default();
+        tally.add(&scene, 0, &reconstruction);
+        assert!((tally.f1() - 100.0 / (100.0 + 30.0 + 50.0)).abs() < 1e-12);
+        let mean = 100.0 + 300.0 * 80.0 / PIXELS as f64;
+        assert!((tally.psnr() - 10.0 * (65025.0 / mean).log10()).abs() < 1e-9);
+        assert_eq!(medians(&[1.0, 9.0, 3.0, 5.0, 2.0, 7.0]), [2.0, 7.0]);
+    }
+}

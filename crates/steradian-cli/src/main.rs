@@ -1,0 +1,37 @@
+//! The command line of steradian: parse and dispatch.
+
+mod apply;
+mod args;
+mod cmd;
+mod demo;
+mod files;
+mod outcome;
+mod progress;
+mod render;
+mod request;
+mod work;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Counts the heap, so that a fit can say how much memory it took.
+#[global_allocator]
+static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+
+fn main() -> ExitCode {
+    steradian_io::mapped::report_truncation();
+    outcome::exit(match Cli::parse().command {
+        Command::Demo(args) => cmd::demo::run(&args),
+        Command::Plan(args) => cmd::plan::run(&args),
+        Command::Fit(args) => cmd::fit::run(&args),
+        Command::Transform(args) => cmd::transform::run(&args),
+        Command::Reconstruct(args) => cmd::reconstruct::run(&args),
+        Command::Inspect(args) => cmd::inspect::run(&args),
+        Command::Export(args) => cmd::export::run(&args),
+        Command::Completions(args) => cmd::completions::run(&args),
+        Command::Manpages(args) => cmd::manpages::run(&args),
+    })
+}

@@ -1,0 +1,45 @@
+//! A progress bar on standard error: the pass, its bytes and the time left. Silent when nobody watches.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use steradian::Progress;
+
+/// A bar; it is gone from the screen when dropped.
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// A bar on standard error when that is a terminal, else one that draws nothing.
+    pub fn new() -> Self {
+        if !std::io::stderr().is_terminal() {
+            return Self(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        let template = "pass {prefix} {msg:20} {bar:24} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(template).expect("the template is constant"));
+        Self(bar)
+    }
+
+    /// What the runner calls after each block, from any thread.
+    pub fn observer(&self) -> impl Fn(Progress) + Send + Sync + 'static {
+        let bar = self.0.clone();
+        let current = AtomicUsize::new(0);
+        move |progress| {
+            if current.fetch_max(progress.pass, Ordering::Relaxed) < progress.pass {
+                bar.set_prefix(progress.pass.to_string());
+                bar.set_message(progress.name);
+                bar.set_length(progress.total_bytes);
+                bar.set_position(0);
+                bar.reset_eta();
+            }
+            bar.set_position(progress.bytes);
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,58 @@
+//! From options to a configuration: a method's preset, then what was asked on top of it.
+
+use steradian::{Center, Config, Error, Result, Screen};
+
+use crate::args::{CenterChoice, FitOptions, TableArgs};
+
+impl FitOptions {
+    /// The configuration that was asked for; reads the center when it is a file.
+    pub fn config(&self) -> Result<Config> {
+        let mut config = Config::new(self.method, self.components);
+        match &self.center {
+            None => {}
+            Some(CenterChoice::Named(center)) => config.center = center.clone(),
+            Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
+        }
+        self.adjust_cone(&mut config.screen)?;
+        config.solver = self.solver;
+        config.tolerance = self.tol;
+        config.seed = self.seed;
+        config.memory_limit = self.memory;
+        Ok(config)
+    }
+
+    fn adjust_cone(&self, screen: &mut Screen) -> Result<()> {
+        let asked = [
+            ("--angle", self.angle.is_some()),
+            ("--cosine", self.cosine.is_some()),
+            ("--ties", self.ties.is_some()),
+            ("--recenter", self.recenter),
+        ];
+        match (screen, asked.iter().find(|(_, given)| *given)) {
+            (Screen::Cone(cone), _) => {
+                cone.angle = self.angle.unwrap_or(cone.angle);
+                cone.cosine = self.cosine.unwrap_or(cone.cosine);
+                cone.ties = self.ties.unwrap_or(cone.ties);
+                cone.recenter |= self.recenter;
+                Ok(())
+            }
+            (_, Some((option, _))) => Err(Error::asked(format!(
+                "{option} is about the cone, which --method {} does not have; use --method tae or leave {option} out",
+                self.method.name()
+            ))),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+impl TableArgs {
+    /// The same for the reader.
+    pub fn options(&self) -> steradian_io::TableOptions {
+        steradian_io::TableOptions {
+            columns: self.columns.clone(),
+            row_names: self.row_names,
+            missing: self.missing,
+            header: None,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a command works with: threads, a progress bar and Ctrl-C.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use steradian::{CancelToken, Error, Local, Result, Runner};
+use steradian_io::{Data, TableOptions};
+
+use crate::outcome;
+use crate::progress::Bar;
+
+/// Nothing is there to clean up, and no pass looks at the token: Ctrl-C ends the process.
+const OPENING: u8 = 0;
+/// Passes stop at the next block; a second Ctrl-C ends the process, should dense work take long.
+const RUNNING: u8 = 1;
+/// A file is in the making, which only an orderly end removes.
+const WRITING: u8 = 2;
+
+/// The runner of a command, watched and interruptible.
+pub struct Work {
+    runner: Local,
+    bar: Bar,
+    phase: Arc<AtomicU8>,
+}
+
+impl Work {
+    /// Starts the threads and listens to Ctrl-C.
+    pub fn begin(threads: usize) -> Result<Self> {
+        let cancel = CancelToken::default();
+        let phase = Arc::new(AtomicU8::new(RUNNING));
+        let (asked, current) = (cancel.clone(), Arc::clone(&phase));
+        ctrlc::set_handler(move || {
+            let phase = current.load(Ordering::SeqCst);
+            if phase == OPENING || (phase == RUNNING && asked.is_cancelled()) {
+                std::process::exit(outcome::interrupted().into());
+            }
+            asked.cancel();
+        })
+        .map_err(|e| Error::io("Ctrl-C", std::io::Error::other(e)))?;
+        let bar = Bar::new();
+        let runner = Local::new(threads)?.cancelled_by(cancel).observed_by(bar.observer());
+        Ok(Self { runner, bar, phase })
+    }
+
+    /// Opens data; a table is read once from end to end.
+    pub fn open(&self, path: &Path, options: &TableOptions) -> Result<Data> {
+        self.phase.store(OPENING, Ordering::SeqCst);
+        let data = steradian_io::open(path, options);
+        self.phase.store(RUNNING, Ordering::SeqCst);
+        data
+    }
+
+    /// From now on a file is in the making.
+    pub fn begin_writing(&self) {
+        self.phase.store(WRITING, Ordering::SeqCst);
+    }
+
+    /// What runs the passes.
+    pub fn runner(&self) -> &Local {
+        &self.runner
+    }
+
+    /// Ends the passes, before a file gets its name; refuses when Ctrl-C came meanwhile.
+    pub fn finish(self) -> Result<()> {
+        self.begin_writing();
+        drop(self.bar);
+        self.runner.check_cancelled()
+    }
+}
+
+/// What the user should know of data as they were read.
+pub fn notes(data: &Data) -> Vec<String> {
+    match data.dropped_rows().len() {
+        0 => Vec::new(),
+        dropped => vec![format!(
+            "{dropped} rows with missing values were left out; the first is row {}",
+            data.dropped_rows()[0]
+        )],
+    }
+}

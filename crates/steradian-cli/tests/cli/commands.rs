@@ -1,0 +1,229 @@
+//! Each command from end to end.
+
+use serde_json::Value;
+
+use crate::lab::{Lab, keys, names, npy, npy_f64, read_npy, samples, samples_npy, stderr};
+
+const FIT_KEYS: [&str; 18] = [
+    "angular_shares",
+    "converged",
+    "method",
+    "n_components",
+    "n_features",
+    "n_kept",
+    "n_samples",
+    "parameters",
+    "passes",
+    "peak_memory_bytes",
+    "pivot",
+    "residual",
+    "seconds",
+    "sine_bound",
+    "solver",
+    "tau_min",
+    "variances",
+    "warnings",
+];
+
+fn fitted() -> Lab {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    lab.ok("fit x.npy -o m.safetensors -d 3");
+    lab
+}
+
+#[test]
+fn plan_says_what_a_fit_would_cost() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let plan = lab.json("plan x.npy --method tae --json");
+    assert_eq!(keys(&plan), ["block_rows", "bytes_read", "passes", "peak_memory_bytes", "solver"]);
+    assert!(plan["passes"].as_u64().unwrap() >= 2);
+    assert!(plan["bytes_read"].as_u64().unwrap() >= 2 * 90 * 6 * 8);
+    assert_ne!(plan["solver"], "auto");
+    let text = lab.ok("plan x.npy --method tae");
+    assert!(text.contains("peak memory") && text.contains("90 samples x 6 features"), "{text}");
+    assert_eq!(lab.listing(), ["x.npy"]);
+}
+
+#[test]
+fn fit_reports_in_json() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let out = lab.json("fit x.npy -o m.safetensors -d 3 --json");
+    assert_eq!(keys(&out), FIT_KEYS);
+    assert_eq!(out["method"], "angular");
+    assert_eq!((&out["n_samples"], &out["n_features"], &out["n_components"]), (&90.into(), &6.into(), &3.into()));
+    assert_eq!(out["n_kept"], 90);
+    assert_eq!((&out["pivot"], &out["tau_min"]), (&Value::Null, &Value::Null));
+    assert_eq!(out["angular_shares"].as_array().unwrap().len(), 3);
+    assert_eq!(out["converged"], true);
+    assert!(out["sine_bound"].as_f64().unwrap() <= 1e-6);
+    assert!(out["seconds"].as_f64().unwrap() > 0.0 && out["peak_memory_bytes"].as_u64().unwrap() > 1000);
+    assert!(out["parameters"].is_object() && out["warnings"].is_array());
+    assert_eq!(lab.listing(), ["m.safetensors", "x.npy"]);
+}
+
+#[test]
+fn methods_differ_where_they_should() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let pca = lab.json("fit x.npy -o m --method pca --json");
+    assert_eq!((&pca["angular_shares"], &pca["n_kept"]), (&Value::Null, &90.into()));
+    let tae =
+        lab.json("fit x.npy -o m --method tae --angle 50 --cosine signed --ties density --recenter --exact --json");
+    let (kept, tau) = (tae["n_kept"].as_i64().unwrap(), tae["tau_min"].as_i64().unwrap());
+    assert_eq!(kept, 90 - tau);
+    assert!(tae["pivot"].as_i64().unwrap() < 90);
+    let auto = lab.json("fit x.npy -o m --method tae --angle auto --json");
+    assert!(auto["n_kept"].as_i64().unwrap() >= 45);
+    let center = lab.json("fit x.npy -o m --method ae --center median --json");
+    assert_eq!(center["method"], "ae");
+    assert_ne!(center["parameters"], lab.json("fit x.npy -o m --method ae --json")["parameters"]);
+}
+
+#[test]
+fn a_cone_that_trims_most_warns() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let output = lab.run("fit x.npy -o m --method tae --angle 5 --cosine signed --json");
+    assert!(output.status.success());
+    assert!(stderr(&output).starts_with("warning: "), "{}", stderr(&output));
+    let out: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(!out["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn fit_reports_to_people() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("|u1", 90, 6));
+    let text = lab.ok("fit x.npy -o m.safetensors --method tae");
+    for part in ["tae", "90 samples x 6 features, uint8", "kept", "converged", "passes", "variance", "m.safetensors"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains('\x1b'), "no colours or bars when nobody watches");
+}
+
+#[test]
+fn a_given_center_is_the_center() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let center: Vec<f64> = (0..6).map(|j| 100.0 + f64::from(j)).collect();
+    lab.write("c.npy", npy_f64(&[6], &center));
+    lab.ok("fit x.npy -o m --center c.npy");
+    assert_eq!(steradian::Model::from_bytes(&lab.read("m")).unwrap().center, center);
+    lab.write("c.npy", npy_f64(&[5], &center[..5]));
+    lab.refuse(2, "fit x.npy -o n --center c.npy", &["5", "6"]);
+    lab.refuse(4, "fit x.npy -o n --center none.npy", &["none.npy"]);
+    lab.refuse(2, "fit x.npy -o n --center middle", &["spatial-median"]);
+}
+
+#[test]
+fn transform_and_reconstruct_keep_type_and_shape() {
+    for (descr, out) in [("|u1", "<f4"), ("<u2", "<f4"), ("<f4", "<f4"), ("<f8", "<f8")] {
+        let lab = Lab::new();
+        lab.write("x.npy", samples_npy(descr, 40, 6));
+        lab.ok("fit x.npy -o m -d 6");
+        lab.ok("transform m x.npy -o s.npy");
+        lab.ok("reconstruct m x.npy -o r.npy");
+        let (kind, shape, _) = read_npy(&lab.read("s.npy"));
+        assert_eq!((kind.as_str(), shape.as_slice()), (out, &[40, 6][..]));
+        let (kind, shape, found) = read_npy(&lab.read("r.npy"));
+        assert_eq!((kind.as_str(), shape.as_slice()), (out, &[40, 6][..]));
+        // All directions are kept, so the samples come back.
+        if descr == "<f8" {
+            let worst = found.iter().zip(samples(40, 6)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-9, "{worst}");
+        }
+    }
+}
+
+#[test]
+fn images_stay_images() {
+    let lab = Lab::new();
+    let frames: Vec<u8> = samples(30, 12).iter().map(|&x| x as u8).collect();
+    lab.write("clip.npy", npy("|u1", &[30, 3, 4], &frames));
+    let out = lab.json("fit clip.npy -o m --json");
+    assert_eq!((&out["n_samples"], &out["n_features"]), (&30.into(), &12.into()));
+    lab.ok("reconstruct m clip.npy -o r.npy");
+    lab.ok("transform m clip.npy -o s.npy --threads 1");
+    assert_eq!(read_npy(&lab.read("r.npy")).1, [30, 3, 4]);
+    assert_eq!(read_npy(&lab.read("s.npy")).1, [30, 2]);
+}
+
+#[test]
+fn inspect_shows_the_model() {
+    let lab = fitted();
+    let out = lab.json("inspect m.safetensors --json");
+    for key in ["format", "method", "parameters", "n_features", "shares", "variances", "cutoffs"] {
+        assert!(out.get(key).is_some(), "{key}");
+    }
+    assert_eq!(out["cutoffs"], serde_json::json!([null, null]));
+    assert_eq!(out["shares"].as_array().unwrap().len(), 3);
+    let text = lab.ok("inspect m.safetensors");
+    assert!(text.contains("angular") && text.contains("component"), "{text}");
+}
+
+#[test]
+fn export_writes_components() {
+    let lab = fitted();
+    lab.ok("export m.safetensors -o q.npy");
+    lab.ok("export m.safetensors -o q.csv");
+    let (kind, shape, q) = read_npy(&lab.read("q.npy"));
+    assert_eq!((kind.as_str(), shape.as_slice()), ("<f8", &[3, 6][..]));
+    let model = steradian::Model::from_bytes(&lab.read("m.safetensors")).unwrap();
+    assert_eq!(q, model.components.data());
+    let text = String::from_utf8(lab.read("q.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("f0,f1,f2,f3,f4,f5"));
+    let numbers: Vec<f64> = lines.flat_map(|line| line.split(',').map(|x| x.parse().unwrap())).collect();
+    assert_eq!(numbers, q, "text round-trips to the bit");
+    lab.refuse(2, "export m.safetensors -o q.txt", &[".csv", ".npy"]);
+}
+
+#[test]
+fn tables_are_read() {
+    let lab = Lab::new();
+    let data = samples(40, 3);
+    let mut text = "name,a,b,c\n".to_string();
+    for (i, row) in data.chunks(3).enumerate() {
+        text += &format!("row{i},{},{},{}\n", row[0], row[1], row[2]);
+    }
+    lab.write("x.csv", &text);
+    lab.write("x.npy", npy_f64(&[40, 3], &data));
+    lab.ok("fit x.csv --row-names -o a");
+    lab.ok("fit x.npy -o b");
+    assert_eq!(lab.read("a"), lab.read("b"), "the same samples give the same model");
+    assert_eq!(lab.json("fit x.csv --columns c,a -o c --json")["n_features"], 2);
+    lab.ok("transform a x.csv --row-names -o s.npy");
+    assert_eq!(read_npy(&lab.read("s.npy")).1, [40, 2]);
+    lab.write("gap.csv", format!("{text}last,1,,3\n"));
+    lab.refuse(3, "fit gap.csv --row-names -o d", &["40"]);
+    assert_eq!(lab.json("fit gap.csv --row-names --missing drop -o d --json")["n_samples"], 40);
+}
+
+#[test]
+fn completions_and_manual_pages_exist() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(lab.ok(&format!("completions {shell}")).contains("reconstruct"), "{shell}");
+    }
+    lab.ok("manpages -o man/man1");
+    let pages = names(&lab.path("man/man1"));
+    assert!(pages.contains(&"steradian.1".into()) && pages.contains(&"steradian-fit.1".into()), "{pages:?}");
+    assert!(String::from_utf8(lab.read("man/man1/steradian-fit.1")).unwrap().contains("safetensors"));
+}
+
+#[test]
+fn help_shows_defaults_and_examples() {
+    let lab = Lab::new();
+    assert!(lab.ok("--version").starts_with("steradian "));
+    for command in ["demo", "plan", "fit", "transform", "reconstruct", "inspect", "export", "completions", "manpages"] {
+        let text = lab.ok(&format!("{command} --help"));
+        assert!(text.contains("Example:"), "{command}");
+    }
+    let text = lab.ok("fit --help");
+    for default in ["[default: angular]", "[default: 2]", "[default: auto]", "[default: error]", "[default: 60]"] {
+        assert!(text.contains(default), "{default}\n{text}");
+    }
+}

@@ -1,0 +1,86 @@
+//! Ctrl-C and closed pipes.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::lab::{Lab, npy, samples_npy, stderr, uniform};
+
+/// Data that keep every command busy for a while.
+fn large() -> Lab {
+    let lab = Lab::new();
+    let (n, features) = (20_000, 2_000);
+    let bytes: Vec<u8> = uniform(5, n * features).iter().map(|x| (255.0 * x) as u8).collect();
+    lab.write("x.npy", npy("|u1", &[n, features], &bytes));
+    lab
+}
+
+/// Starts a command, sends it Ctrl-C once `ready`, and expects an end in time that leaves nothing.
+fn interrupt(lab: &Lab, line: &str, ready: impl Fn() -> bool) {
+    let before = lab.listing();
+    let mut child = lab.command(line).stderr(Stdio::piped()).spawn().unwrap();
+    while !ready() {
+        assert!(child.try_wait().unwrap().is_none(), "{line}: ended before it could be interrupted");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let asked = Instant::now();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    while child.try_wait().unwrap().is_none() && asked.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let waited = asked.elapsed();
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{line}: {}", stderr(&output));
+    assert!(waited < Duration::from_secs(1), "{line}: {waited:?}");
+    assert!(stderr(&output).contains("interrupted"), "{line}");
+    assert_eq!(lab.listing(), before, "{line}");
+}
+
+#[test]
+fn ctrl_c_ends_a_fit_and_leaves_nothing() {
+    let lab = large();
+    let start = Instant::now();
+    interrupt(&lab, "fit x.npy -o m --method tae", || start.elapsed() > Duration::from_millis(800));
+}
+
+#[test]
+fn ctrl_c_removes_a_file_in_the_making() {
+    let lab = large();
+    lab.write("part.npy", npy("|u1", &[100, 2_000], &lab.read("x.npy")[128..128 + 100 * 2_000]));
+    lab.ok("fit part.npy -o m");
+    let growing = || {
+        let is_part = |name: &String| name.ends_with(".part");
+        let size = |name: String| std::fs::metadata(lab.path(&name)).map_or(0, |file| file.len());
+        lab.listing().into_iter().filter(is_part).map(size).sum::<u64>() > 0
+    };
+    interrupt(&lab, "reconstruct m x.npy -o r.npy", growing);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 40, 6));
+    lab.ok("fit x.npy -o m");
+    for line in ["inspect m --json", "inspect m", "plan x.npy", "fit x.npy -o n --json", "completions bash", "--help"] {
+        // A reader that is gone before the first byte is written.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output =
+            lab.command(line).stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{line}");
+    }
+    assert!(lab.listing().contains(&"n".into()), "the work was done all the same");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 40, 6));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output =
+        lab.command("plan x.npy").stdout(full).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    assert!(stderr(&output).contains("standard output"));
+}

@@ -1,0 +1,157 @@
+//! What is refused, with which exit code, and that nothing is left behind.
+
+use crate::lab::{Lab, npy, npy_f64, samples, samples_npy};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 40, 6));
+    lab
+}
+
+#[test]
+fn asked_wrong() {
+    let lab = lab();
+    lab.refuse(2, "fit x.npy -o m --colour red", &["--colour"]);
+    lab.refuse(2, "fit x.npy -o m --method robpca", &["angular"]);
+    lab.refuse(2, "fit x.npy -o m -d 0", &["n_components = 0"]);
+    lab.refuse(2, "fit x.npy -o m -d 7", &["n_components = 7", "at most 6"]);
+    lab.refuse(2, "plan x.npy -d 7", &["n_components = 7", "at most 6"]);
+    for later in ["auto", "0.9"] {
+        lab.refuse(2, &format!("fit x.npy -o m -d {later}"), &["not available in this version; give a whole number"]);
+    }
+    for angle in ["0", "-5", "90.5", "nan"] {
+        lab.refuse(2, &format!("fit x.npy -o m --method tae --angle {angle}"), &["angle", "at most 90"]);
+    }
+    for tolerance in ["0", "-1", "1.5"] {
+        lab.refuse(2, &format!("fit x.npy -o m --tol {tolerance}"), &["tolerance"]);
+    }
+    for memory in ["lots", "1.5G"] {
+        lab.refuse(2, &format!("fit x.npy -o m --memory {memory}"), &["500M"]);
+    }
+}
+
+#[test]
+fn cone_options_need_a_cone() {
+    let lab = lab();
+    for option in ["--angle 30", "--cosine abs", "--ties index", "--recenter"] {
+        for method in ["ae", "angular", "pca"] {
+            lab.refuse(2, &format!("fit x.npy -o m --method {method} {option}"), &["--method tae"]);
+        }
+    }
+}
+
+#[test]
+fn over_the_memory_limit() {
+    let lab = lab();
+    lab.refuse(2, "fit x.npy -o m --memory 1K", &["1.0 KiB"]);
+    lab.refuse(2, "plan x.npy --memory 1K", &["1.0 KiB"]);
+    lab.ok("fit x.npy -o m --memory 1G");
+}
+
+#[test]
+fn model_and_data_of_different_width() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    lab.write("narrow.npy", samples_npy("<f8", 40, 5));
+    lab.refuse(2, "transform m narrow.npy -o s.npy", &["6", "5"]);
+    lab.refuse(2, "reconstruct m narrow.npy -o s.npy", &["6", "5"]);
+}
+
+#[test]
+fn numbers_that_are_none() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut data = samples(40, 6);
+        data[17 * 6 + 4] = bad;
+        data[30 * 6 + 1] = bad;
+        lab.write("bad.npy", npy_f64(&[40, 6], &data));
+        for method in ["ae", "tae", "angular", "pca"] {
+            lab.refuse(3, &format!("fit bad.npy -o n --method {method}"), &["row 17", "column 4"]);
+        }
+        lab.refuse(3, "transform m bad.npy -o s.npy", &["row 17", "column 4"]);
+        lab.refuse(3, "reconstruct m bad.npy -o s.npy", &["row 17", "column 4"]);
+    }
+}
+
+#[test]
+fn data_without_directions() {
+    let lab = Lab::new();
+    lab.write("equal.npy", npy_f64(&[9, 4], &[2.5; 36]));
+    lab.write("one.npy", npy_f64(&[1, 4], &[1.0, 2.0, 3.0, 4.0]));
+    lab.write("none.npy", npy_f64(&[0, 4], &[]));
+    for method in ["ae", "tae", "angular", "pca"] {
+        lab.refuse(3, &format!("fit equal.npy -o m -d 1 --method {method}"), &[]);
+        lab.refuse(3, &format!("fit one.npy -o m -d 1 --method {method}"), &["single"]);
+    }
+    lab.refuse(3, "fit none.npy -o m -d 1", &["(0, 4)"]);
+}
+
+#[test]
+fn files_that_are_broken() {
+    let lab = lab();
+    let good = lab.read("x.npy");
+    lab.write("dtype.npy", npy("<c16", &[2, 2], &[0; 64]));
+    lab.write("object.npy", npy("|O", &[2, 2], &[0; 32]));
+    lab.write("short.npy", &good[..good.len() - 100]);
+    lab.write("header.npy", &good[..40]);
+    lab.write("empty.npy", b"");
+    lab.write("lying.npy", npy("<f8", &[usize::MAX / 2, 9], &[0; 64]));
+    lab.write("flat.npy", npy_f64(&[12], &[1.0; 12]));
+    lab.write("words.csv", "a,b\n1,2\n3,four\n");
+    for file in
+        ["dtype.npy", "object.npy", "short.npy", "header.npy", "empty.npy", "lying.npy", "flat.npy", "words.csv"]
+    {
+        lab.refuse(3, &format!("fit {file} -o m -d 1"), &[]);
+        lab.refuse(3, &format!("plan {file} -d 1"), &[]);
+    }
+    lab.refuse(3, "fit dtype.npy -o m", &["complex128"]);
+}
+
+#[test]
+fn models_that_are_broken() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    let good = lab.read("m");
+    lab.write("short", &good[..good.len() - 8]);
+    lab.write("noise", b"this is no model");
+    for file in ["short", "noise", "x.npy"] {
+        lab.refuse(3, &format!("inspect {file}"), &[file]);
+        lab.refuse(3, &format!("transform {file} x.npy -o s.npy"), &[file]);
+        lab.refuse(3, &format!("export {file} -o q.csv"), &[file]);
+    }
+}
+
+#[test]
+fn the_system_refuses() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    lab.refuse(4, "fit missing.npy -o n", &["missing.npy"]);
+    lab.refuse(4, "plan missing.npy", &["missing.npy"]);
+    lab.refuse(4, "inspect missing", &["missing"]);
+    lab.refuse(4, "fit x.npy -o no/folder/m", &["no/folder/m"]);
+    lab.refuse(4, "transform m x.npy -o no/folder/s.npy", &["no/folder"]);
+    lab.refuse(4, "reconstruct m x.npy -o no/folder/s.npy", &["no/folder"]);
+    lab.refuse(4, "export m -o no/folder/q.csv", &["no/folder"]);
+    lab.refuse(4, "fit x.npy -o .", &["folder"]);
+    lab.refuse(4, "demo -o x.npy", &["x.npy"]);
+    lab.refuse(4, "manpages -o x.npy", &["x.npy"]);
+}
+
+#[test]
+fn an_unwritable_output_is_noticed_before_the_work() {
+    let lab = lab();
+    // The data are bad too, but the output is looked at first.
+    lab.refuse(4, "fit missing.npy -o no/folder/m", &["no/folder/m"]);
+}
+
+#[test]
+fn a_failed_fit_leaves_the_old_model() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    let before = lab.read("m");
+    lab.refuse(2, "fit x.npy -o m -d 7", &[]);
+    lab.write("equal.npy", npy_f64(&[9, 4], &[2.5; 36]));
+    lab.refuse(3, "fit equal.npy -o m", &[]);
+    assert_eq!(lab.read("m"), before);
+}

@@ -1,0 +1,23 @@
+//! Files as sources of blocks, and results as whole files; one format per module.
+//!
+//! [`open`] looks at a file's content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is mapped and read
+//! in place, a table is streamed. Outputs go to a temporary file that takes its name only when it is complete, so a
+//! reader never meets half a file.
+
+pub mod csv;
+mod file_element;
+pub mod mapped;
+pub mod npy;
+mod npy_header;
+mod open;
+mod positioned;
+mod quote;
+mod table;
+pub mod write;
+
+pub use crate::csv::CsvSource;
+pub use file_element::FileElement;
+pub use npy::{NpySource, read_vector};
+pub use open::{Data, open};
+pub use table::{Missing, TableOptions};
+pub use write::{NpyWriter, OutputFile, write_csv, write_whole};

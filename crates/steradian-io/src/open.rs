@@ -1,0 +1,178 @@
+//! Opens data by what a file holds, not by what it is called, and refuses by name what is not read.
+
+use std::io::Read;
+use std::ops::Range;
+use std::path::Path;
+
+use steradian::{Block, Error, Result, Shape, Source};
+
+use crate::csv::CsvSource;
+use crate::npy::NpySource;
+use crate::npy_header::MAGIC;
+use crate::positioned::{At, open_regular};
+use crate::table::TableOptions;
+
+const FRAMES: &str =
+    "image folders and video are not read by this version; stack the frames into an (n, height, width) .npy";
+
+/// Data of any format that is read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Data {
+    /// A mapped array.
+    Npy(NpySource),
+    /// A streamed table.
+    Csv(CsvSource),
+}
+
+impl Data {
+    /// The features' names, where the format has them.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        match self {
+            Self::Npy(_) => None,
+            Self::Csv(table) => table.feature_names(),
+        }
+    }
+
+    /// The name of a sample, where the format has one.
+    pub fn row_name(&self, sample: usize) -> Option<&str> {
+        match self {
+            Self::Npy(_) => None,
+            Self::Csv(table) => table.row_name(sample),
+        }
+    }
+
+    /// The row of the file that a sample is, from 0; it differs from the sample's index once rows are left out.
+    pub fn table_row(&self, sample: usize) -> usize {
+        match self {
+            Self::Npy(_) => sample,
+            Self::Csv(table) => table.table_row(sample),
+        }
+    }
+
+    /// The rows of the file that were left out for a missing cell, from 0, in order.
+    pub fn dropped_rows(&self) -> &[usize] {
+        match self {
+            Self::Npy(_) => &[],
+            Self::Csv(table) => table.dropped_rows(),
+        }
+    }
+}
+
+impl Source for Data {
+    fn shape(&self) -> &Shape {
+        match self {
+            Self::Npy(array) => array.shape(),
+            Self::Csv(table) => table.shape(),
+        }
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Npy(array) => array.visit(rows, visit),
+            Self::Csv(table) => table.visit(rows, visit),
+        }
+    }
+}
+
+/// Opens a `.npy` array or a table. The options are for tables; an array refuses them.
+pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
+    let path = path.as_ref();
+    let refuse = |what: &str| Err(Error::data(format!("{}: {what}", path.display())));
+    if path.is_dir() {
+        return refuse(&format!("this is a folder; {FRAMES}"));
+    }
+    let (file, bytes) = open_regular(path)?;
+    let mut head = Vec::new();
+    At::new(&file, 0).take(4096).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+    if head.is_empty() {
+        return refuse("the file is empty (0 bytes); a .npy array or a table of numbers is expected");
+    }
+    // A damaged magic, or a file called .npy that is nothing else, is answered by the reader of headers.
+    let array = head[0] == MAGIC[0] || head.get(1..6) == Some(&MAGIC[1..]);
+    let called_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
+    if array || (called_array && foreign(&head, bytes).is_none()) {
+        if let Some(option) = options.first_set() {
+            return Err(Error::asked(format!(
+                "{}: {option} is for tables, and this is a .npy array; leave the option out",
+                path.display()
+            )));
+        }
+        return Ok(Data::Npy(NpySource::open(path)?));
+    }
+    if let Some(what) = foreign(&head, bytes) {
+        return refuse(&what);
+    }
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return refuse("this is text in UTF-16; save it as UTF-8");
+    }
+    if head.contains(&0) {
+        return refuse("this is neither a .npy array nor text; save the data as .npy or .csv");
+    }
+    Ok(Data::Csv(CsvSource::open(path, options)?))
+}
+
+/// The name and the remedy of a known format that is not read.
+fn foreign(head: &[u8], bytes: u64) -> Option<String> {
+    let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
+    let archive = [
+        (&b"\x1f\x8b"[..], "gzip"),
+        (b"PK\x03\x04", "zip (as .npz and spreadsheets are)"),
+        (b"PK\x05\x06", "empty zip"),
+        (b"\x28\xb5\x2f\xfd", "zstandard"),
+        (b"\xfd7zXZ\0", "xz"),
+    ];
+    let table = [
+        (&b"PAR1"[..], "parquet"),
+        (b"ARROW1", "arrow"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+        (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
+        (b"SQLite format 3\0", "an SQLite database"),
+    ];
+    let image = [
+        (&b"\x89PNG\r\n\x1a\n"[..], "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF87a", "a GIF image"),
+        (b"GIF89a", "a GIF image"),
+        (b"II*\0", "a TIFF image"),
+        (b"MM\0*", "a TIFF image"),
+        (b"\x1a\x45\xdf\xa3", "a Matroska or WebM video"),
+        (b"\0\0\x01\xba", "an MPEG video"),
+        (b"\0\0\x01\xb3", "an MPEG video"),
+        (b"FLV\x01", "a Flash video"),
+        (b"OggS\0", "an Ogg video"),
+    ];
+    let find = |list: &[(&[u8], &'static str)]| list.iter().find(|(magic, _)| at(0, magic)).map(|&(_, name)| name);
+    if let Some(name) = find(&archive) {
+        return Some(format!("this is a {name} archive; extract the .npy or .csv from it first"));
+    }
+    if let Some(name) = find(&table) {
+        return Some(format!("{name} is not read by this version; convert to .npy or .csv"));
+    }
+    let container = match () {
+        () if at(0, b"BM") && at(6, &[0; 4]) => Some("a BMP image"),
+        () if at(0, b"RIFF") && at(8, b"AVI ") => Some("an AVI video"),
+        () if at(0, b"RIFF") && at(8, b"WEBP") => Some("a WebP image"),
+        () if at(4, b"ftyp") && head[0] == 0 => Some("an MP4 or QuickTime video"),
+        () if portable_map(head) => Some("a PNM image"),
+        () => None,
+    };
+    if let Some(name) = find(&image).or(container) {
+        return Some(format!("this is {name}; {FRAMES}"));
+    }
+    let model = head.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
+    if at(8, b"{") && model.is_some_and(|length| (2..=bytes.saturating_sub(8)).contains(&length)) {
+        return Some("this is a safetensors file, as models are, not data; give the data here".to_string());
+    }
+    None
+}
+
+/// PGM and its kin: P1 to P6, then width and height on one line, which no table header of that name has.
+fn portable_map(head: &[u8]) -> bool {
+    let [b'P', b'1'..=b'6', b'\n' | b'\r' | b' ', rest @ ..] = head else {
+        return false;
+    };
+    let lines = rest.split(|&byte| byte == b'\n').filter(|line| !line.starts_with(b"#"));
+    let sizes = lines.map(<[u8]>::trim_ascii).find(|line| !line.is_empty()).unwrap_or_default();
+    sizes.contains(&b' ') && sizes.iter().all(|byte| byte.is_ascii_digit() || *byte == b' ')
+}

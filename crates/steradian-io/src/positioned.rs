@@ -1,0 +1,65 @@
+//! Reads a file from a position of its own, so that threads share one open file without sharing a cursor.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use steradian::{Error, Result};
+
+/// Opens a regular file; a pipe or a device has no length and no second pass. Returns the file and its length in bytes.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, u64)> {
+    // Asked before opening: opening a pipe would wait for its writer.
+    let kind = std::fs::metadata(path).map_err(|e| Error::io(path, e))?;
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "a folder" } else { "a pipe or a device" };
+        let why = format!("this is {what}, not a regular file; data are read more than once, so save them to a file");
+        return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let bytes = length(path, &file)?;
+    Ok((file, bytes))
+}
+
+/// The file's length now.
+pub(crate) fn length(path: &Path, file: &File) -> Result<u64> {
+    Ok(file.metadata().map_err(|e| Error::io(path, e))?.len())
+}
+
+/// The error of a file whose length has changed since it was opened.
+pub(crate) fn changed_length(path: &Path, opened: u64, now: u64) -> Error {
+    let why = format!(
+        "the file had {opened} bytes when it was opened and has {now} now; another process changed it: run again when \
+         it is complete"
+    );
+    Error::io(path, io::Error::new(io::ErrorKind::UnexpectedEof, why))
+}
+
+/// A reader of a shared file with its own position, which may not pass a limit.
+#[derive(Debug)]
+pub(crate) struct At<'a> {
+    file: &'a File,
+    position: u64,
+    /// Reading at or past this byte is an error of kind `FileTooLarge`.
+    pub(crate) limit: u64,
+}
+
+impl<'a> At<'a> {
+    /// Reads from `position` on, without a limit.
+    pub(crate) fn new(file: &'a File, position: u64) -> Self {
+        Self { file, position, limit: u64::MAX }
+    }
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.position >= self.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.position)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(self.file, buffer, self.position)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,146 @@
+//! Same bits at any number of threads and for any cut on the grid; off the grid, rounding only.
+
+mod common;
+
+use common::{Numbers, difference, fit, source};
+use proptest::prelude::*;
+use steradian::sums::{Coefficients, Directions, Moments, Pull, Scatter, Sketch};
+use steradian::{
+    Center, Cone, Config, Element, Fold, Forest, Grid, Local, Matrix, Memory, Method, Screen, Solver, Source, Weighting,
+};
+
+/// The bytes of the model file of every method and solver on some data.
+fn all_models<T: Element + steradian::BlockElement>(
+    data: &[T],
+    n: usize,
+    features: usize,
+    threads: usize,
+) -> Vec<Vec<u8>> {
+    let source = Memory::new(data, n, features).unwrap();
+    let mut models = Vec::new();
+    for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
+        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+            let mut config = Config::new(method, 3);
+            config.solver = solver;
+            models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
+        }
+        let mut config = Config::new(Method::Tae, 2);
+        config.solver = solver;
+        config.center = Center::Median;
+        config.screen = Screen::Cone(Cone {
+            angle: steradian::Angle::Auto,
+            ties: steradian::Ties::Density,
+            recenter: true,
+            ..Cone::default()
+        });
+        models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
+    }
+    models
+}
+
+#[test]
+fn the_same_bytes_at_1_2_and_7_threads() {
+    // Tall with many cells, and wide enough that the operator's sums count as large.
+    for (n, features) in [(1500, 20), (60, 17_000)] {
+        let x = Numbers::new(3).samples(n, features, 4);
+        let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
+        let words: Vec<u16> = x.data().iter().map(|&v| (v * 300.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
+        let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 4.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
+        // The wide case repeats for two types only: the types meet in the panels, which the tall case covers.
+        for threads in [2, 7] {
+            if n > features {
+                assert!(all_models(x.data(), n, features, 1) == all_models(x.data(), n, features, threads), "f64");
+                assert!(all_models(&words, n, features, 1) == all_models(&words, n, features, threads), "u16");
+                assert!(all_models(&single, n, features, 1) == all_models(&single, n, features, threads), "f32");
+                assert!(all_models(&bytes, n, features, 1) == all_models(&bytes, n, features, threads), "u8");
+                continue;
+            }
+            for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+                for solver in [Solver::Gram, Solver::Krylov] {
+                    let mut config = Config::new(method, 3);
+                    config.solver = solver;
+                    let source = Memory::new(&bytes, n, features).unwrap();
+                    let bytes = |threads| fit(&config, &source, threads).unwrap().to_bytes().unwrap();
+                    assert!(bytes(1) == bytes(threads), "{method:?} {solver:?} at {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+/// The total of a fold whose cells are summed in two parts, sent through bytes, and joined.
+fn in_two_parts<F: Fold>(fold: &F, source: &dyn Source, cut: usize) -> F::Sum {
+    let shape = source.shape();
+    let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
+    let cut = cut % (grid.cells() + 1);
+    let runner = Local::new(2).unwrap();
+    let part = |cells| {
+        let forest = runner.run_cells(fold, source, grid, cells).unwrap();
+        let bytes = postcard::to_stdvec(&forest).unwrap();
+        postcard::from_bytes::<Forest<F::Sum>>(&bytes).unwrap()
+    };
+    part(cut..grid.cells()).join(part(0..cut), fold).unwrap().total(fold).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn any_cut_on_the_grid_gives_the_same_bits(seed in any::<u64>(), n in 300usize..3000, cut in 0usize..12) {
+        let x = Numbers::new(seed).samples(n, 7, 2);
+        let source = source(&x);
+        let w = Numbers::new(seed ^ 1).matrix(7, 3);
+        let center = vec![0.25; 7];
+        let directions = Directions::new(&center, Weighting::InverseNorm, None);
+        fn same<F: Fold>(fold: &F, source: &dyn Source, cut: usize) -> bool {
+            let whole = in_two_parts(fold, source, 0);
+            let parts = in_two_parts(fold, source, cut);
+            postcard::to_stdvec(&whole).unwrap() == postcard::to_stdvec(&parts).unwrap()
+        }
+        prop_assert!(same(&Moments::new(7, None), &source, cut));
+        prop_assert!(same(&Pull::new(&center, None, 0.0), &source, cut));
+        prop_assert!(same(&Scatter::new(directions), &source, cut));
+        prop_assert!(same(&Sketch::new(directions, Coefficients::Project(&w)), &source, cut));
+    }
+
+    #[test]
+    fn merging_off_the_grid_costs_rounding_only(seed in any::<u64>(), n in 20usize..900, cut in 1usize..899) {
+        let cut = 1 + cut % (n - 1);
+        let x = Numbers::new(seed).samples(n, 5, 2);
+        let runner = Local::new(2).unwrap();
+        let center = vec![0.5; 5];
+        let directions = Directions::new(&center, Weighting::InverseNorm, None);
+        let w = Numbers::new(seed ^ 1).matrix(5, 2);
+        let rows = |from: usize, to: usize| Matrix::from_vec(to - from, 5, x.data()[from * 5..to * 5].to_vec());
+        let total = |fold: &Sketch<'_>, x: &Matrix| {
+            let source = source(x);
+            let grid = Grid::new(x.rows(), 5, fold.sum_bytes());
+            runner.run_cells(fold, &source, grid, 0..grid.cells()).unwrap().total(fold).unwrap()
+        };
+        let fold = Sketch::new(directions, Coefficients::Project(&w));
+        let whole = fold.finish(total(&fold, &x)).unwrap();
+        let merged = fold.merge(total(&fold, &rows(0, cut)), total(&fold, &rows(cut, n)));
+        let parts = fold.finish(merged).unwrap();
+        prop_assert_eq!(whole.1, parts.1);
+        prop_assert!(difference(whole.0.data(), parts.0.data()) <= 1e-12 * n as f64);
+    }
+
+    #[test]
+    fn empty_is_neutral_and_merge_associates(seed in any::<u64>()) {
+        let x = Numbers::new(seed).samples(30, 4, 2);
+        let fold = Moments::new(4, None);
+        let runner = Local::new(1).unwrap();
+        let sum = |from: usize, to: usize| {
+            let part = Matrix::from_vec(to - from, 4, x.data()[from * 4..to * 4].to_vec());
+            let grid = Grid::new(to - from, 4, fold.sum_bytes());
+            runner.run_cells(&fold, &source(&part), grid, 0..grid.cells()).unwrap().total(&fold).unwrap()
+        };
+        let mean = |sum| fold.finish(sum).unwrap();
+        let left = mean(fold.merge(fold.merge(sum(0, 9), sum(9, 20)), sum(20, 30)));
+        let right = mean(fold.merge(sum(0, 9), fold.merge(sum(9, 20), sum(20, 30))));
+        let swapped = mean(fold.merge(sum(9, 30), sum(0, 9)));
+        let with_empty = mean(fold.merge(fold.empty(), fold.merge(sum(0, 30), fold.empty())));
+        prop_assert!(difference(&left, &right) < 1e-13 && difference(&left, &swapped) < 1e-13);
+        prop_assert_eq!(with_empty, mean(sum(0, 30)));
+    }
+}
