@@ -155,7 +155,7 @@ fn images_stay_images() {
 fn inspect_shows_the_model() {
     let lab = fitted();
     let out = lab.json("inspect m.safetensors --json");
-    for key in ["format", "method", "parameters", "n_features", "shares", "variances", "cutoffs"] {
+    for key in ["format", "method", "parameters", "shape", "shares", "variances", "cutoffs"] {
         assert!(out.get(key).is_some(), "{key}");
     }
     assert_eq!(out["cutoffs"], serde_json::json!([null, null]));
