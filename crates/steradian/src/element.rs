@@ -57,6 +57,17 @@ pub trait Element: Copy + Default + Send + Sync + PartialOrd + 'static {
     /// The same number in double precision, exactly.
     fn widen(self) -> f64;
 
+    /// The nearest number in single precision: the same one, but for f64.
+    fn single(self) -> f32;
+
+    /// Whether 256 of them sum up within sixteen bits.
+    const SUMS_SHORT: bool = false;
+
+    /// The number in sixteen bits, where [`Element::SUMS_SHORT`].
+    fn short(self) -> u16 {
+        0
+    }
+
     /// An integer of `8 * TYPE.bytes()` bits that sorts as the number does.
     fn sort_key(self) -> u64;
 
@@ -65,13 +76,24 @@ pub trait Element: Copy + Default + Send + Sync + PartialOrd + 'static {
 }
 
 macro_rules! unsigned_element {
-    ($type:ty, $name:ident) => {
+    ($type:ty, $name:ident, $sums_short:literal) => {
         impl Element for $type {
             const TYPE: ElementType = ElementType::$name;
+            const SUMS_SHORT: bool = $sums_short;
+
+            #[inline(always)]
+            fn short(self) -> u16 {
+                u16::from(self)
+            }
 
             #[inline(always)]
             fn widen(self) -> f64 {
                 f64::from(self)
+            }
+
+            #[inline(always)]
+            fn single(self) -> f32 {
+                self as f32
             }
 
             #[inline(always)]
@@ -96,6 +118,11 @@ macro_rules! float_element {
                 f64::from(self)
             }
 
+            #[inline(always)]
+            fn single(self) -> f32 {
+                self as f32
+            }
+
             // Flipping all bits of negatives and the sign bit of the others makes the IEEE order the integer order.
             #[inline(always)]
             fn sort_key(self) -> u64 {
@@ -113,8 +140,8 @@ macro_rules! float_element {
     };
 }
 
-unsigned_element!(u8, U8);
-unsigned_element!(u16, U16);
+unsigned_element!(u8, U8, true);
+unsigned_element!(u16, U16, false);
 float_element!(f32, u32, F32);
 float_element!(f64, u64, F64);
 

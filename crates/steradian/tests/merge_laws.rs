@@ -4,9 +4,10 @@ mod common;
 
 use common::{Numbers, difference, fit, source};
 use proptest::prelude::*;
-use steradian::sums::{Coefficients, Directions, Moments, Pull, Scatter, Sketch};
+use steradian::sums::{Coefficients, Directions, Moments, Precision, Pull, Scatter, Sketch};
 use steradian::{
-    Center, Cone, Config, Element, Fold, Forest, Grid, Local, Matrix, Memory, Method, Screen, Solver, Source, Weighting,
+    Center, Cone, Config, Element, ElementType, Fold, Forest, Grid, Local, Matrix, Memory, Method, Screen, Solver,
+    Source, Weighting,
 };
 
 /// The bytes of the model file of every method and solver on some data.
@@ -100,7 +101,7 @@ proptest! {
         prop_assert!(same(&Moments::new(7, None), &source, cut));
         prop_assert!(same(&Pull::new(&center, None, 0.0), &source, cut));
         prop_assert!(same(&Scatter::new(directions), &source, cut));
-        prop_assert!(same(&Sketch::new(directions, Coefficients::Project(&w)), &source, cut));
+        prop_assert!(same(&Sketch::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
     }
 
     #[test]
@@ -117,7 +118,7 @@ proptest! {
             let grid = Grid::new(x.rows(), 5, fold.sum_bytes());
             runner.run_cells(fold, &source, grid, 0..grid.cells()).unwrap().total(fold).unwrap()
         };
-        let fold = Sketch::new(directions, Coefficients::Project(&w));
+        let fold = Sketch::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64);
         let whole = fold.finish(total(&fold, &x)).unwrap();
         let merged = fold.merge(total(&fold, &rows(0, cut)), total(&fold, &rows(cut, n)));
         let parts = fold.finish(merged).unwrap();

@@ -1,3 +1,9 @@
-//! The hot loops, each beside a plain twin that tests it.
+//! The hot loops. Each is compiled twice, for AVX2 with FMA and portably, and held to a plain twin by tests.
+//!
+//! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 
+pub(crate) mod columns;
+pub(crate) mod fused;
+pub(crate) mod integer;
+pub(crate) mod machine;
 pub(crate) mod panel;

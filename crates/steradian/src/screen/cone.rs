@@ -12,13 +12,15 @@
 
 use crate::center::spatial_median::read_sample;
 use crate::config::{Angle, Cone, Cosine, Ties, Weighting};
+use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::ConeReport;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{
-    Coefficients, Directions, NeighbourCounts, Neighbours, Projection, Sketch, TILE_ROWS, Units, exact_cosine,
+    Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, TILE_ROWS, Units,
+    exact_cosine,
 };
 
 /// Room below the threshold, so that exact ties are inside on every machine.
@@ -76,6 +78,10 @@ pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner)
 impl Directed<'_> {
     fn directions(&self) -> Directions<'_> {
         Directions::new(self.center, Weighting::InverseNorm, None)
+    }
+
+    fn element(&self) -> ElementType {
+        self.source.shape().element
     }
 
     fn exact_cosine(&self, i: usize, j: usize) -> Result<f64> {
@@ -146,7 +152,10 @@ impl Directed<'_> {
     /// Cosines of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
     fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
         let units = self.units(samples)?;
-        let found = runner.run(&Projection::new(self.directions(), &units, Units::Direction), self.source)?;
+        let found = runner.run(
+            &Projection::new(self.directions(), &units, Units::Direction, Precision::Double, self.element()),
+            self.source,
+        )?;
         let mut cosines = Matrix::zeros(samples.len(), found.speaks.len());
         let speakers = found.speaks.iter().enumerate().filter(|(_, speaks)| **speaks);
         for ((j, _), values) in speakers.zip(found.values.chunks(samples.len())) {
@@ -188,7 +197,10 @@ fn densest(samples: &[usize], directed: &Directed<'_>, runner: &impl Runner) -> 
     for group in samples.chunks(32) {
         let units = directed.units(group)?;
         // u' (sum u_j u_j') u is the sum of squared cosines.
-        let (z, _) = runner.run(&Sketch::new(directed.directions(), Coefficients::Project(&units)), directed.source)?;
+        let (z, _) = runner.run(
+            &Sketch::new(directed.directions(), Coefficients::Project(&units), Precision::Double, directed.element()),
+            directed.source,
+        )?;
         densities.extend((0..group.len()).map(|c| (0..z.rows()).map(|j| z[(j, c)] * units[(j, c)]).sum::<f64>()));
     }
     let largest = densities.iter().fold(0.0f64, |m, d| m.max(*d));

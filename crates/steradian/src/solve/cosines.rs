@@ -14,10 +14,11 @@ use crate::center::spatial_median::{self, Start};
 use crate::config::{Center, Weighting};
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::kernel::integer::MIDDLE_BYTE;
 use crate::linalg::{Matrix, product};
 use crate::run::Runner;
 use crate::source::Source;
-use crate::sums::{Coefficients, Directions, Gram, Sketch, TILE_ROWS};
+use crate::sums::{Coefficients, Directions, Gram, Precision, Sketch, TILE_ROWS};
 
 /// A squared length below this share of the terms it is the difference of has lost too many digits.
 const CANCELLED: f64 = 1e-4;
@@ -33,7 +34,7 @@ pub(super) struct Cosines {
 /// The whole number in the middle of the type, where there is one.
 fn whole_origin(element: ElementType) -> Option<f64> {
     match element {
-        ElementType::U8 => Some(128.0),
+        ElementType::U8 => Some(MIDDLE_BYTE),
         ElementType::U16 => Some(32768.0),
         _ => None,
     }
@@ -79,7 +80,8 @@ pub(super) fn with_center(
     let column = Matrix::from_vec(n, 1, shares);
     let mut mixture = true;
     let mut mu = if usable {
-        let (offset, _) = runner.run(&Sketch::new(plain, Coefficients::Given(&column)), source)?;
+        let (offset, _) =
+            runner.run(&Sketch::new(plain, Coefficients::Given(&column), Precision::Double, shape.element), source)?;
         origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect()
     } else {
         start.point.clone()
@@ -168,5 +170,6 @@ pub(super) fn back_project(
     for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
         y.row_mut(i).copy_from_slice(vectors.row(row));
     }
-    Ok(runner.run(&Sketch::new(*directions, Coefficients::Given(&y)), source)?.0)
+    let element = source.shape().element;
+    Ok(runner.run(&Sketch::new(*directions, Coefficients::Given(&y), Precision::Double, element), source)?.0)
 }

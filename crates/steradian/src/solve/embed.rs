@@ -9,7 +9,7 @@
 
 use super::certify::{Certified, certify};
 use super::cosines::{self, Cosines};
-use super::operator::{ByPasses, Dense};
+use super::operator::{ByPasses, Dense, Operator};
 use super::scales::robust_scale;
 use super::{eigen, krylov};
 use crate::center::{mean, median, spatial_median};
@@ -22,10 +22,13 @@ use crate::run::Runner;
 use crate::screen::cone::{self, Directed};
 use crate::signs::fix_sign;
 use crate::source::Source;
-use crate::sums::{Directions, Projection, Scatter, Units};
+use crate::sums::{Directions, Precision, Projection, Scatter, Units};
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
+
+/// Rounds of steps in double precision that an answer may need after those in single precision.
+const MAX_REFINEMENTS: usize = 2;
 
 /// Fits a model to all samples of a source.
 pub fn fit<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
@@ -151,7 +154,7 @@ impl<R: Runner> Fit<'_, R> {
         kept: Option<&[bool]>,
     ) -> Result<Certified> {
         let (config, runner, d) = (self.config, self.runner, self.config.components);
-        let by_passes = ByPasses { source: self.source, directions, runner };
+        let by_passes = |precision| ByPasses { source: self.source, directions, precision, runner };
         let found = match self.solver {
             Solver::Scatter => {
                 let (mut matrix, speakers) = runner.run(&Scatter::new(directions), self.source)?;
@@ -176,13 +179,29 @@ impl<R: Runner> Fit<'_, R> {
                     eigen::top_vectors(&matrix, d, config.tolerance, config.seed, runner)?
                 };
                 let vectors = cosines::back_project(&vectors, &directions, &kept, self.source, runner)?;
-                certify(&by_passes, vectors, d, runner)?
+                self.certified(&by_passes(Precision::Double), vectors)?
             }
             Solver::Krylov | Solver::Auto => {
-                let vectors = krylov::top_vectors(&by_passes, d, 0.5 * config.tolerance, config.seed, runner)?;
-                certify(&by_passes, vectors, d, runner)?
+                let working = by_passes(Precision::Working);
+                let vectors = krylov::top_vectors(&working, None, d, 0.5 * config.tolerance, config.seed, runner)?;
+                self.certified(&by_passes(Precision::Double), vectors)?
             }
         };
+        Ok(found)
+    }
+
+    /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
+    fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
+        let (config, d) = (self.config, self.config.components);
+        let mut found = certify(operator, vectors, d, self.runner)?;
+        for _ in 0..MAX_REFINEMENTS {
+            if found.sine_bound <= config.tolerance || found.values[0] <= 0.0 {
+                break;
+            }
+            let (start, tolerance) = (Some(&found.vectors), 0.5 * config.tolerance);
+            let vectors = krylov::top_vectors(operator, start, d, tolerance, config.seed, self.runner)?;
+            found = certify(operator, vectors, d, self.runner)?;
+        }
         Ok(found)
     }
 
@@ -225,7 +244,9 @@ impl<R: Runner> Fit<'_, R> {
         }
         let vectors = found.vectors.first_columns(d);
         let every = (n * d).div_ceil(SCALE_SCORES);
-        let projection = Projection::new(directions, &vectors, Units::Data).thinned(every);
+        let projection =
+            Projection::new(directions, &vectors, Units::Data, Precision::Working, self.source.shape().element)
+                .thinned(every);
         let scores = self.runner.run(&projection, self.source)?;
         let column =
             |j: usize| scores.values[j.min(scores.values.len())..].iter().step_by(d).copied().collect::<Vec<_>>();

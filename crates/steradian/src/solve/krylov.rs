@@ -48,9 +48,10 @@ pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
     affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
 }
 
-/// The top d + 1 Ritz vectors (fewer when the operator's rank is lower), as columns.
+/// The top d + 1 Ritz vectors (fewer when the operator's rank is lower), as columns; from `start` where there is one.
 pub(crate) fn top_vectors(
     operator: &impl Operator,
+    start: Option<&Matrix>,
     d: usize,
     tolerance: f64,
     seed: u64,
@@ -60,6 +61,13 @@ pub(crate) fn top_vectors(
     let width = Width::for_components(d, dimension);
     let limit = max_columns(dimension, width);
     let mut next = normal_matrix(dimension, width.0, seed, Stream::Krylov);
+    if let Some(start) = start {
+        // Good vectors first; random ones fill the block, so that nothing is missed.
+        for i in 0..dimension {
+            let known = start.columns().min(width.0);
+            next.row_mut(i)[..known].copy_from_slice(&start.row(i)[..known]);
+        }
+    }
     runner.compute(|| orthonormalize(&mut next, 0.0).map(|_| ()))?;
     let mut state = State { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
     for step in 1.. {

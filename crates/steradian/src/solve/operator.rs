@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::linalg::{Matrix, product};
 use crate::run::Runner;
 use crate::source::Source;
-use crate::sums::{Coefficients, Directions, Sketch};
+use crate::sums::{Coefficients, Directions, Precision, Sketch};
 
 /// A symmetric operator that can be applied to a few vectors at a time.
 pub(crate) trait Operator {
@@ -19,6 +19,7 @@ pub(crate) trait Operator {
 pub(crate) struct ByPasses<'a, R> {
     pub source: &'a dyn Source,
     pub directions: Directions<'a>,
+    pub precision: Precision,
     pub runner: &'a R,
 }
 
@@ -28,7 +29,8 @@ impl<R: Runner> Operator for ByPasses<'_, R> {
     }
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
-        let sketch = Sketch::new(self.directions, Coefficients::Project(w));
+        let sketch =
+            Sketch::new(self.directions, Coefficients::Project(w), self.precision, self.source.shape().element);
         let (mut z, speakers) = self.runner.run(&sketch, self.source)?;
         let share = 1.0 / speakers.max(1) as f64;
         z.data_mut().iter_mut().for_each(|x| *x *= share);

@@ -10,6 +10,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::block::Block;
 use crate::config::Weighting;
 use crate::kernel::panel;
@@ -43,6 +45,11 @@ impl<'a> Directions<'a> {
         self.center
     }
 
+    /// Whether everyone speaks with weight 1 as seen from a point of equal coordinates.
+    pub(crate) fn is_plain(&self, coordinate: f64) -> bool {
+        self.weighting == Weighting::Uniform && self.kept.is_none() && self.center.iter().all(|c| *c == coordinate)
+    }
+
     /// Whether a sample of these lengths has a direction.
     pub(crate) fn has_direction(&self, from_center: f64, from_origin: f64) -> bool {
         from_center > ZERO_ROW * (from_origin + self.center_length)
@@ -62,6 +69,28 @@ impl<'a> Directions<'a> {
             weights.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(w, _)| *w = 0.0);
         }
         weights
+    }
+
+    /// The weight of each row of a block, by the threads together.
+    pub(crate) fn weights_of(&self, block: &Block<'_>) -> Vec<f64> {
+        let chunks: Vec<_> = panel::chunks(block.rows(), 32).collect();
+        chunks.into_par_iter().flat_map_iter(|rows| self.weights(block, rows)).collect()
+    }
+
+    /// The weight of one row whose squared distance from the center a kernel has summed on its way.
+    ///
+    /// A sum near a limit of its precision, or a sample so near that it may have no direction, is measured again.
+    pub(crate) fn weight(&self, block: &Block<'_>, row: usize, square: f64, double: bool) -> f64 {
+        let (safe, clear) = if double { (1e-270..1e300, 1e-12) } else { (1e-30..1e34, 1e-4) };
+        if self.kept.is_some_and(|kept| !kept[block.first() + row]) {
+            return 0.0;
+        }
+        let length = square.sqrt();
+        match self.weighting {
+            Weighting::Uniform => 1.0,
+            Weighting::InverseNorm if safe.contains(&square) && length > clear * self.center_length => 1.0 / length,
+            Weighting::InverseNorm => self.weights(block, row..row + 1)[0],
+        }
     }
 
     /// Writes w (x - mu) for some rows and columns of a block.

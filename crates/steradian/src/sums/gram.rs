@@ -9,8 +9,9 @@
 use std::ops::Range;
 
 use super::Directions;
-use crate::block::Block;
+use crate::block::{Block, BlockData};
 use crate::error::Result;
+use crate::kernel::integer::{MIDDLE_BYTE, byte_products};
 use crate::kernel::panel;
 use crate::linalg::{Matrix, View, add_product};
 use crate::pass::PairFold;
@@ -63,6 +64,11 @@ impl PairFold for Gram<'_> {
     }
 
     fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {
+        if let (BlockData::U8(a), BlockData::U8(b)) = (left.data(), right.data())
+            && self.directions.is_plain(MIDDLE_BYTE)
+        {
+            return Ok(Matrix::from_vec(a.rows(), b.rows(), byte_products(&a, &b)));
+        }
         let weights = |block: &Block<'_>| self.directions.weights(block, 0..block.rows());
         Ok(products(&self.directions, (left, &weights(left)), (right, &weights(right))))
     }

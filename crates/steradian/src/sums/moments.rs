@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
-use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::kernel::columns::add_columns;
 use crate::kernel::panel;
 use crate::pass::Fold;
 
@@ -48,16 +48,12 @@ impl Fold for Moments<'_> {
 
     fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
         let counts = |row: usize| self.kept.is_none_or(|kept| kept[block.first() + row]);
-        sum.samples += (0..block.rows()).filter(|&row| counts(row)).count() as u64;
+        let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
+        sum.samples += rows.len() as u64;
         each_element!(block, data => {
             sum.totals.par_chunks_mut(panel::COLUMNS).enumerate().for_each(|(panel, totals)| {
                 let start = panel * panel::COLUMNS;
-                for row in (0..data.rows()).filter(|&row| counts(row)) {
-                    match data.row(row, start, start + totals.len()) {
-                        Some(row) => totals.iter_mut().zip(row).for_each(|(t, x)| *t += x.widen()),
-                        None => totals.iter_mut().enumerate().for_each(|(j, t)| *t += data.get(row, start + j).widen()),
-                    }
-                }
+                add_columns(&data, &rows, start..start + totals.len(), totals);
             });
         });
         if sum.totals.iter().all(|t| t.is_finite()) {

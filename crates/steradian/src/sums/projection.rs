@@ -5,8 +5,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::sketch::project;
+use super::operand::{Operand, Precision};
 use crate::block::Block;
+use crate::element::ElementType;
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::pass::Fold;
@@ -21,18 +22,27 @@ pub enum Units {
 }
 
 /// Gathers projections of every `every`-th sample.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Projection<'a> {
     directions: Directions<'a>,
-    vectors: &'a Matrix,
+    width: usize,
+    operand: Operand,
     units: Units,
     every: usize,
 }
 
 impl<'a> Projection<'a> {
     /// Projections onto the columns of `vectors` (D x l).
-    pub fn new(directions: Directions<'a>, vectors: &'a Matrix, units: Units) -> Self {
-        Self { directions, vectors, units, every: 1 }
+    pub fn new(
+        directions: Directions<'a>,
+        vectors: &Matrix,
+        units: Units,
+        precision: Precision,
+        element: ElementType,
+    ) -> Self {
+        let width = vectors.columns();
+        let operand = Operand::for_element(directions.center(), width, Some(vectors), precision, element);
+        Self { directions, width, operand, units, every: 1 }
     }
 
     /// Gathers only samples whose index is a multiple of `every`.
@@ -68,13 +78,11 @@ impl Fold for Projection<'_> {
     }
 
     fn add(&self, sum: &mut ProjectionSum, block: &Block<'_>) -> Result<()> {
-        let weights = self.directions.weights(block, 0..block.rows());
-        let width = self.vectors.columns();
-        let y = project(&self.directions, block, &weights, self.vectors);
-        for (row, (w, y)) in weights.iter().zip(y.chunks(width)).enumerate() {
+        let (y, weights) = self.operand.project(&self.directions, block);
+        for (row, (w, y)) in weights.iter().zip(y.chunks(self.width)).enumerate() {
             if *w > 0.0 && (block.first() + row).is_multiple_of(self.every) {
-                let unit = if self.units == Units::Data { *w } else { 1.0 };
-                sum.values.extend(y.iter().map(|y| y / unit));
+                let unit = if self.units == Units::Data { 1.0 } else { *w };
+                sum.values.extend(y.iter().map(|y| y * unit));
             }
         }
         sum.speaks.extend(weights.iter().map(|&w| w > 0.0));

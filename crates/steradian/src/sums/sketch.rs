@@ -9,20 +9,15 @@
 //! Cost: one pass, 4 n D l flops. With [`Coefficients::Given`] it is Z = sum w (x - mu) y', which turns eigenvectors
 //! of the n x n matrix into components, or weights of samples into their weighted sum.
 
-use std::ops::Range;
-
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::operand::{Operand, Precision};
 use crate::block::Block;
+use crate::element::ElementType;
 use crate::error::Result;
-use crate::kernel::panel;
-use crate::linalg::{Matrix, View, add_product};
+use crate::linalg::Matrix;
 use crate::pass::Fold;
-
-/// Rows that one task projects, and that one product sums over.
-const CHUNK_ROWS: usize = 64;
 
 /// What multiplies each sample.
 #[derive(Debug, Clone, Copy)]
@@ -34,24 +29,31 @@ pub enum Coefficients<'a> {
 }
 
 /// One application of the operator.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Sketch<'a> {
     directions: Directions<'a>,
     coefficients: Coefficients<'a>,
+    operand: Operand,
 }
 
 impl<'a> Sketch<'a> {
-    /// Applies the operator of `directions`.
-    pub fn new(directions: Directions<'a>, coefficients: Coefficients<'a>) -> Self {
-        Self { directions, coefficients }
+    /// Applies the operator of `directions` to data of this type.
+    pub fn new(
+        directions: Directions<'a>,
+        coefficients: Coefficients<'a>,
+        precision: Precision,
+        element: ElementType,
+    ) -> Self {
+        let center = directions.center();
+        let operand = match coefficients {
+            Coefficients::Project(w) => Operand::for_element(center, w.columns(), Some(w), precision, element),
+            Coefficients::Given(y) => Operand::for_element(center, y.columns(), None, precision, element),
+        };
+        Self { directions, coefficients, operand }
     }
 
-    fn shape(&self) -> (usize, usize) {
-        let width = match self.coefficients {
-            Coefficients::Project(w) => w.columns(),
-            Coefficients::Given(y) => y.columns(),
-        };
-        (self.directions.center().len(), width)
+    fn sum_length(&self) -> usize {
+        self.directions.center().len() * self.operand.padded_columns()
     }
 }
 
@@ -71,33 +73,29 @@ impl Fold for Sketch<'_> {
     }
 
     fn sum_bytes(&self) -> usize {
-        let (features, width) = self.shape();
-        features * width * 8
+        self.sum_length() * 8
     }
 
     fn empty(&self) -> SketchSum {
-        let (features, width) = self.shape();
-        SketchSum { z: vec![0.0; features * width], speakers: 0 }
+        SketchSum { z: vec![0.0; self.sum_length()], speakers: 0 }
     }
 
     fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
-        let width = self.shape().1;
-        let weights: Vec<f64> = panel::chunks(block.rows(), CHUNK_ROWS)
-            .collect::<Vec<_>>()
-            .into_par_iter()
-            .flat_map_iter(|rows| self.directions.weights(block, rows))
-            .collect();
-        sum.speakers += weights.iter().filter(|&&w| w > 0.0).count() as u64;
-        match self.coefficients {
-            Coefficients::Project(w) => {
-                let y = project(&self.directions, block, &weights, w);
-                add_outer(&self.directions, block, &weights, &y, width, &mut sum.z);
-            }
+        let (mut y, weights) = match self.coefficients {
+            Coefficients::Project(_) => self.operand.project(&self.directions, block),
             Coefficients::Given(y) => {
-                let y = &y.data()[block.first() * width..(block.first() + block.rows()) * width];
-                add_outer(&self.directions, block, &weights, y, width, &mut sum.z);
+                let width = y.columns();
+                let own = &y.data()[block.first() * width..(block.first() + block.rows()) * width];
+                (own.to_vec(), self.directions.weights_of(block))
             }
+        };
+        sum.speakers += weights.iter().filter(|&&w| w > 0.0).count() as u64;
+        let projected = matches!(self.coefficients, Coefficients::Project(_));
+        for (y, w) in y.chunks_exact_mut(self.operand.columns()).zip(&weights) {
+            // One weight at a time: w^2 alone could overflow where w y w does not.
+            y.iter_mut().for_each(|y| *y = if projected { *y * w * w } else { *y * w });
         }
+        self.operand.add_outer(block, &y, &mut sum.z);
         Ok(())
     }
 
@@ -106,42 +104,6 @@ impl Fold for Sketch<'_> {
     }
 
     fn finish(&self, sum: SketchSum) -> Result<(Matrix, u64)> {
-        let (features, width) = self.shape();
-        Ok((Matrix::from_vec(features, width, sum.z), sum.speakers))
+        Ok((self.operand.unpadded(sum.z), sum.speakers))
     }
-}
-
-/// Y = U W for the rows of a block, row after row.
-pub(super) fn project(directions: &Directions<'_>, block: &Block<'_>, weights: &[f64], w: &Matrix) -> Vec<f64> {
-    let width = w.columns();
-    let mut y = vec![0.0; block.rows() * width];
-    y.par_chunks_mut((CHUNK_ROWS * width).max(1)).enumerate().for_each_init(
-        || panel::buffer(CHUNK_ROWS),
-        |buffer, (chunk, y)| {
-            let rows = chunk * CHUNK_ROWS..chunk * CHUNK_ROWS + y.len() / width;
-            for columns in panel::panels(w.rows()) {
-                directions.panel(block, rows.clone(), columns.clone(), &weights[rows.clone()], buffer);
-                let w = &w.data()[columns.start * width..columns.end * width];
-                let u = View::new(buffer, rows.len(), columns.len());
-                add_product(y, u, View::new(w, columns.len(), width), 1.0);
-            }
-        },
-    );
-    y
-}
-
-/// Z += U' Y for the rows of a block. Each task owns a fixed panel of Z, so the order of additions is fixed.
-fn add_outer(directions: &Directions<'_>, block: &Block<'_>, weights: &[f64], y: &[f64], width: usize, z: &mut [f64]) {
-    z.par_chunks_mut((panel::COLUMNS * width).max(1)).enumerate().for_each_init(
-        || panel::buffer(CHUNK_ROWS),
-        |buffer, (panel, z)| {
-            let columns: Range<usize> = panel * panel::COLUMNS..panel * panel::COLUMNS + z.len() / width;
-            for rows in panel::chunks(block.rows(), CHUNK_ROWS) {
-                directions.panel(block, rows.clone(), columns.clone(), &weights[rows.clone()], buffer);
-                let u = View::new(buffer, rows.len(), columns.len());
-                let y = View::new(&y[rows.start * width..], rows.len(), width);
-                add_product(z, u.transposed(), y, 1.0);
-            }
-        },
-    );
 }

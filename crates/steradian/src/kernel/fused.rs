@@ -1,0 +1,330 @@
+//! The two halves of a pass of the operator: Y = (X - mu) W with squared lengths on the way, and Z += (X - mu)' Y.
+//!
+//! | symbol | here | shape |
+//! |---|---|---|
+//! | X | rows of a block, in their own type | r x D |
+//! | mu | `Center`: a high and a low part, so that a large offset costs no digits | D |
+//! | W, Z | row after row, L wide | D x L |
+//!
+//! A few rows by [`PANEL`] columns are converted minus mu into the first-level cache, and multiplied there by a panel
+//! of W; R x L accumulators stay in registers. Sums over a panel are in the working precision (single for u8, u16 and
+//! f32 unless double is asked for), sums of panels in double. Converting again for Z is cheaper than storing X - mu.
+//! Cost: 2 r D L flops each.
+
+use std::ops::Range;
+
+use super::machine::{Kernel, Machine, Real, dispatch};
+use crate::block::Rows;
+use crate::element::Element;
+
+/// Columns of a panel of W: with the converted rows it fits into the first-level cache.
+const PANEL: usize = 256;
+/// Rows summed in registers before Z is touched.
+const ROWS: usize = 128;
+/// Columns converted for Z at a time.
+const STRIP: usize = 48;
+/// Bytes of accumulators: twelve registers of 32 bytes.
+const ACCUMULATOR_BYTES: usize = 384;
+
+/// A center as the sum of two numbers of the working precision.
+#[derive(Debug, Clone)]
+pub(crate) struct Center<F> {
+    high: Vec<F>,
+    low: Vec<F>,
+}
+
+impl<F: Real> Center<F> {
+    pub(crate) fn new(center: &[f64]) -> Self {
+        let high: Vec<F> = center.iter().map(|&c| F::narrow(c)).collect();
+        let low = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
+        Self { high, low }
+    }
+}
+
+/// Writes x - mu of one row and some columns.
+#[inline(always)]
+fn convert<T: Element, F: Real>(
+    data: &Rows<'_, T>,
+    row: usize,
+    columns: Range<usize>,
+    center: &Center<F>,
+    out: &mut [F],
+) {
+    let (high, low) = (&center.high[columns.clone()], &center.low[columns.clone()]);
+    let out = &mut out[..columns.len()];
+    match data.row(row, columns.start, columns.end) {
+        Some(row) => {
+            for (((o, x), h), l) in out.iter_mut().zip(row).zip(high).zip(low) {
+                *o = F::of(*x) - *h - *l;
+            }
+        }
+        None => {
+            for (((o, j), h), l) in out.iter_mut().zip(columns).zip(high).zip(low) {
+                *o = F::of(data.get(row, j)) - *h - *l;
+            }
+        }
+    }
+}
+
+/// Y += (X - mu) W for some rows, and the squared lengths of X - mu. `w` is D x L, `y` rows x L.
+struct Project<'a, T, F, const L: usize, const R: usize> {
+    data: &'a Rows<'a, T>,
+    rows: Range<usize>,
+    center: &'a Center<F>,
+    w: &'a [F],
+    y: &'a mut [f64],
+    squares: &'a mut [f64],
+}
+
+impl<T: Element, F: Real, const L: usize, const R: usize> Kernel for Project<'_, T, F, L, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        const LANES: usize = 8;
+        let features = self.data.columns();
+        let mut buffer = [[F::default(); PANEL]; R];
+        for start in (0..features).step_by(PANEL) {
+            let columns = start..(start + PANEL).min(features);
+            let w = &self.w[columns.start * L..columns.end * L];
+            for first in self.rows.clone().step_by(R) {
+                let count = R.min(self.rows.end - first);
+                let local = first - self.rows.start;
+                for (r, buffer) in buffer.iter_mut().enumerate().take(count) {
+                    convert(self.data, first + r, columns.clone(), self.center, buffer);
+                    let mut lanes = [F::default(); LANES];
+                    for z in buffer[..columns.len()].chunks(LANES) {
+                        for (lane, z) in lanes.iter_mut().zip(z) {
+                            *lane = M::madd(*z, *z, *lane);
+                        }
+                    }
+                    self.squares[local + r] += lanes.iter().map(|lane| lane.widen()).sum::<f64>();
+                }
+                let mut sums = [[F::default(); L]; R];
+                for (k, w) in w.chunks_exact(L).enumerate() {
+                    for (sums, buffer) in sums.iter_mut().zip(&buffer) {
+                        let x = buffer[k];
+                        for (sum, w) in sums.iter_mut().zip(w) {
+                            *sum = M::madd(x, *w, *sum);
+                        }
+                    }
+                }
+                for (sums, y) in sums.iter().zip(self.y[local * L..].chunks_exact_mut(L)).take(count) {
+                    y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum.widen());
+                }
+            }
+        }
+    }
+}
+
+/// Z += (X - mu)' Y for all rows and some columns. `y` is rows x L, `z` columns x L.
+struct Outer<'a, T, F, const L: usize, const C: usize> {
+    data: &'a Rows<'a, T>,
+    columns: Range<usize>,
+    center: &'a Center<F>,
+    y: &'a [F],
+    z: &'a mut [f64],
+}
+
+impl<T: Element, F: Real, const L: usize, const C: usize> Kernel for Outer<'_, T, F, L, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<M: Machine>(self) {
+        // One tile more than the strip, so that the last tile may reach beyond its columns.
+        let mut buffer = vec![F::default(); ROWS * STRIP];
+        for start in self.columns.clone().step_by(STRIP) {
+            let columns = start..(start + STRIP).min(self.columns.end);
+            for first in (0..self.data.rows()).step_by(ROWS) {
+                let rows = first..(first + ROWS).min(self.data.rows());
+                for (row, buffer) in rows.clone().zip(buffer.chunks_exact_mut(STRIP)) {
+                    convert(self.data, row, columns.clone(), self.center, buffer);
+                }
+                let y = &self.y[rows.start * L..rows.end * L];
+                for column in (0..columns.len()).step_by(C) {
+                    let mut sums = [[F::default(); L]; C];
+                    for (x, y) in buffer.chunks_exact(STRIP).zip(y.chunks_exact(L)) {
+                        let x = &x[column..column + C];
+                        for (sums, x) in sums.iter_mut().zip(x) {
+                            for (sum, y) in sums.iter_mut().zip(y) {
+                                *sum = M::madd(*x, *y, *sum);
+                            }
+                        }
+                    }
+                    let z = &mut self.z[(columns.start - self.columns.start + column) * L..];
+                    for (sums, z) in sums.iter().zip(z.chunks_exact_mut(L)).take(columns.len() - column) {
+                        z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum.widen());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Widths that kernels are compiled for; other widths are padded to the next.
+pub(crate) const WIDTHS: [usize; 3] = [8, 16, 32];
+
+/// The width that a block of this many columns is padded to; wider blocks are cut into pieces of the widest.
+pub(crate) fn padded_width(columns: usize) -> usize {
+    WIDTHS.into_iter().find(|&width| width >= columns).unwrap_or(WIDTHS[WIDTHS.len() - 1])
+}
+
+/// Accumulator rows for a width: twelve registers in all.
+const fn tile<F>(width: usize) -> usize {
+    ACCUMULATOR_BYTES / (width * size_of::<F>())
+}
+
+/// Y += (X - mu) W and squared lengths, for a width of [`WIDTHS`].
+pub(crate) fn project<T: Element, F: Real>(
+    data: &Rows<'_, T>,
+    rows: Range<usize>,
+    center: &Center<F>,
+    (w, width): (&[F], usize),
+    y: &mut [f64],
+    squares: &mut [f64],
+) {
+    const { assert!(tile::<f32>(32) == 3 && tile::<f64>(32) >= 1) };
+    macro_rules! with {
+        ($width:literal, $tile:literal) => {
+            dispatch(Project::<T, F, $width, $tile> { data, rows, center, w, y, squares })
+        };
+    }
+    match (width, size_of::<F>()) {
+        (8, 4) => with!(8, 12),
+        (16, 4) => with!(16, 6),
+        (32, 4) => with!(32, 3),
+        (8, _) => with!(8, 6),
+        (16, _) => with!(16, 3),
+        (32, _) => with!(32, 1),
+        _ => unreachable!("widths are padded"),
+    }
+}
+
+/// Z += (X - mu)' Y for all rows of the block and some columns, for a width of [`WIDTHS`].
+pub(crate) fn outer<T: Element, F: Real>(
+    data: &Rows<'_, T>,
+    columns: Range<usize>,
+    center: &Center<F>,
+    (y, width): (&[F], usize),
+    z: &mut [f64],
+) {
+    macro_rules! with {
+        ($width:literal, $tile:literal) => {
+            dispatch(Outer::<T, F, $width, $tile> { data, columns, center, y, z })
+        };
+    }
+    match (width, size_of::<F>()) {
+        (8, 4) => with!(8, 12),
+        (16, 4) => with!(16, 6),
+        (32, 4) => with!(32, 3),
+        (8, _) => with!(8, 6),
+        (16, _) => with!(16, 3),
+        (32, _) => with!(32, 1),
+        _ => unreachable!("widths are padded"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The twins: the definitions, in double precision.
+    fn plain_project<T: Element>(data: &Rows<'_, T>, center: &[f64], w: &[f64], width: usize) -> (Vec<f64>, Vec<f64>) {
+        let z = |i: usize, k: usize| data.get(i, k).widen() - center[k];
+        let y = (0..data.rows() * width)
+            .map(|t| (0..data.columns()).map(|k| z(t / width, k) * w[k * width + t % width]).sum())
+            .collect();
+        let squares = (0..data.rows()).map(|i| (0..data.columns()).map(|k| z(i, k).powi(2)).sum()).collect();
+        (y, squares)
+    }
+
+    fn plain_outer<T: Element>(data: &Rows<'_, T>, center: &[f64], y: &[f64], width: usize) -> Vec<f64> {
+        (0..data.columns() * width)
+            .map(|t| {
+                let (k, c) = (t / width, t % width);
+                (0..data.rows()).map(|i| (data.get(i, k).widen() - center[k]) * y[i * width + c]).sum()
+            })
+            .collect()
+    }
+
+    fn number(i: usize) -> f64 {
+        ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1u64 << 24) as f64 - 0.5
+    }
+
+    fn check<T: Element, F: Real>(rows: usize, features: usize, width: usize, data: &[T], tolerance: f64) {
+        let contiguous = Rows::contiguous(data, rows, features).unwrap();
+        let transposed: Vec<T> = (0..rows * features).map(|i| data[(i % rows) * features + i / rows]).collect();
+        let strided = Rows::strided(&transposed, 0, rows, features, 1, rows as isize).unwrap();
+        let center: Vec<f64> = (0..features).map(|k| 100.0 + 20.0 * number(k)).collect();
+        let w: Vec<f64> = (0..features * width).map(number).collect();
+        let working: Vec<F> = w.iter().map(|&x| F::narrow(x)).collect();
+        let exact: Vec<f64> = working.iter().map(|x| x.widen()).collect();
+        let (y_plain, squares_plain) = plain_project(&contiguous, &center, &exact, width);
+        let scale = 150.0 * (features.max(rows) as f64);
+        for data in [contiguous, strided] {
+            let (mut y, mut squares) = (vec![0.0; rows * width], vec![0.0; rows]);
+            project(&data, 0..rows, &Center::new(&center), (&working[..], width), &mut y, &mut squares);
+            for (a, b) in y.iter().zip(&y_plain) {
+                assert!((a - b).abs() <= tolerance * scale, "project {rows} x {features}, {width} wide: {a} {b}");
+            }
+            for (a, b) in squares.iter().zip(&squares_plain) {
+                assert!((a - b).abs() <= tolerance * 150.0 * scale, "squares {a} {b}");
+            }
+            let y: Vec<F> = (0..rows * width).map(|i| F::narrow(number(i + 7))).collect();
+            let y_exact: Vec<f64> = y.iter().map(|x| x.widen()).collect();
+            let mut z = vec![0.0; features * width];
+            outer(&data, 0..features, &Center::new(&center), (&y[..], width), &mut z);
+            for (a, b) in z.iter().zip(plain_outer(&contiguous, &center, &y_exact, width)) {
+                assert!((a - b).abs() <= tolerance * scale, "outer {rows} x {features}, {width} wide: {a} {b}");
+            }
+        }
+    }
+
+    fn check_all(rows: usize, features: usize) {
+        let bytes: Vec<u8> = (0..rows * features).map(|i| (200.0 * (number(i) + 0.5)) as u8).collect();
+        let words: Vec<u16> = bytes.iter().map(|&b| u16::from(b)).collect();
+        let single: Vec<f32> = (0..rows * features).map(|i| (200.0 * (number(i) + 0.5)) as f32).collect();
+        let double: Vec<f64> = single.iter().map(|&x| f64::from(x) + 1e-9).collect();
+        for width in WIDTHS {
+            check::<u8, f32>(rows, features, width, &bytes, 1e-6);
+            check::<u8, f64>(rows, features, width, &bytes, 1e-14);
+            check::<u16, f32>(rows, features, width, &words, 1e-6);
+            check::<f32, f32>(rows, features, width, &single, 1e-6);
+            check::<f64, f64>(rows, features, width, &double, 1e-14);
+        }
+    }
+
+    #[test]
+    fn kernels_equal_their_twins_around_block_edges() {
+        for (rows, features) in [(0, 5), (1, 1), (5, 0), (6, 47), (7, 48), (12, 49), (13, 255), (16, 256), (60, 257)] {
+            check_all(rows, features);
+        }
+        for (rows, features) in [(127, 512), (128, 513), (129, 16), (256, 8), (257, 60), (3, 1025)] {
+            check_all(rows, features);
+        }
+    }
+
+    #[test]
+    fn a_large_offset_costs_no_digits() {
+        // Samples of spread 1 at 1e5 in single precision: rounding mu alone would leave an error of 4e-3.
+        let data: Vec<f32> = (0..40 * 64).map(|i| (1e5 + number(i)) as f32).collect();
+        let rows = Rows::contiguous(&data, 40, 64).unwrap();
+        let center = vec![1e5 + 0.003; 64];
+        let w = vec![1.0f32; 64 * 8];
+        let (mut y, mut squares) = (vec![0.0; 40 * 8], vec![0.0; 40]);
+        project(&rows, 0..40, &Center::new(&center), (&w[..], 8), &mut y, &mut squares);
+        let (plain, _) = plain_project(&rows, &center, &vec![1.0; 64 * 8], 8);
+        for (a, b) in y.iter().zip(plain) {
+            assert!((a - b).abs() < 1e-4, "{a} {b}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+        #[test]
+        fn kernels_equal_their_twins_anywhere(rows in 0usize..140, features in 0usize..300) {
+            check_all(rows, features);
+        }
+    }
+}
