@@ -4,7 +4,7 @@ CARGO ?= cargo
 # The real data some tests read; they say so and skip where it is absent.
 export STERADIAN_DATA ?= $(abspath ../shared/data)
 
-.PHONY: demo test lint doc memory clean
+.PHONY: demo test lint doc memory bench clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
@@ -25,6 +25,16 @@ memory:
 	$(CARGO) build --release --quiet -p steradian-cli
 	python3 scripts/memory.py target/release/steradian
 
+## Ours beside numpy, scipy and scikit-learn: writes docs/benchmarks.md; QUICK=1 prints a shorter form in under 3 minutes
+bench: .venv-bench/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	.venv-bench/bin/python bench/run.py $(if $(QUICK),--quick,--output docs/benchmarks.md)
+
+.venv-bench/ready: bench/requirements.txt
+	python3 -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --requirement bench/requirements.txt
+	touch $@
+
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo
+	rm -rf steradian-demo .venv-bench

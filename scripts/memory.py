@@ -12,7 +12,8 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
+
+from resident import watch
 
 LIMIT_MB = 150
 
@@ -43,27 +44,6 @@ class Noise(dict):
 NOISE = Noise()
 
 
-def anonymous_kb(pid):
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            fields = dict(line.split(":", 1) for line in status if ":" in line)
-        return sum(int(fields[key].split()[0]) for key in ("RssAnon", "RssShmem") if key in fields)
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-
-
-def measure(command):
-    peak = 0
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    while process.poll() is None:
-        peak = max(peak, anonymous_kb(process.pid))
-        time.sleep(0.005)
-    out = process.stdout.read()
-    if process.returncode != 0:
-        sys.exit(f"{command[0]} ended with {process.returncode}")
-    return peak / 1024, json.loads(out)
-
-
 def main():
     program = sys.argv[1]
     samples, features = (int(x) for x in sys.argv[2:4]) if len(sys.argv) > 3 else (20_000, 107_520)
@@ -74,7 +54,11 @@ def main():
         print(f"{samples} x {features} u8, {os.path.getsize(data) / 1e9:.2f} GB")
         for method in ("ae", "angular"):
             model = os.path.join(folder, "model.safetensors")
-            peak, report = measure([program, "fit", data, "-o", model, "--method", method, "-d", "5", "--json"])
+            try:
+                peak, printed = watch([program, "fit", data, "-o", model, "--method", method, "-d", "5", "--json"])
+            except subprocess.CalledProcessError as error:
+                sys.exit(f"{program} ended with {error.returncode}")
+            report = json.loads(printed)
             failed |= peak > LIMIT_MB
             print(
                 f"{method}: {report['solver']}, {report['passes']} passes, {report['seconds']:.1f} s, "

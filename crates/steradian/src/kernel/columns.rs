@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::machine::{Kernel, Machine, dispatch};
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::block::Rows;
 use crate::element::Element;
 
@@ -11,7 +12,7 @@ const BYTE_ROWS: usize = 256;
 
 /// Adds the given rows of some columns to `totals`.
 pub(crate) fn add_columns<T: Element>(data: &Rows<'_, T>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
-    dispatch(AddColumns { data, rows, columns, totals });
+    Arch::new().dispatch(AddColumns { data, rows, columns, totals });
 }
 
 struct AddColumns<'a, T> {
@@ -21,11 +22,11 @@ struct AddColumns<'a, T> {
     totals: &'a mut [f64],
 }
 
-impl<T: Element> Kernel for AddColumns<'_, T> {
+impl<T: Element> WithSimd for AddColumns<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<M: Machine>(self) {
+    fn with_simd<S: Simd>(self, _: S) {
         let mut short = [0u16; super::panel::COLUMNS];
         for group in self.rows.chunks(BYTE_ROWS) {
             if T::SUMS_SHORT {

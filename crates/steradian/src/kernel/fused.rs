@@ -7,13 +7,15 @@
 //! | W, Z | row after row, L wide | D x L |
 //!
 //! A few rows by [`PANEL`] columns are converted minus mu into the first-level cache, and multiplied there by a panel
-//! of W; R x L accumulators stay in registers. Sums over a panel are in the working precision (single for u8, u16 and
+//! of W; R rows by P vectors of accumulators stay in registers. Sums over a panel are in the working precision (single for u8, u16 and
 //! f32 unless double is asked for), sums of panels in double. Converting again for Z is cheaper than storing X - mu.
 //! Cost: 2 r D L flops each.
 
 use std::ops::Range;
 
-use super::machine::{Kernel, Machine, Real, dispatch};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::machine::Real;
 use crate::block::Rows;
 use crate::element::Element;
 
@@ -23,8 +25,6 @@ const PANEL: usize = 256;
 const ROWS: usize = 128;
 /// Columns converted for Z at a time.
 const STRIP: usize = 48;
-/// Bytes of accumulators: twelve registers of 32 bytes.
-const ACCUMULATOR_BYTES: usize = 384;
 
 /// A center as the sum of two numbers of the working precision.
 #[derive(Debug, Clone)]
@@ -66,72 +66,108 @@ fn convert<T: Element, F: Real>(
     }
 }
 
-/// Y += (X - mu) W for some rows, and the squared lengths of X - mu. `w` is D x L, `y` rows x L.
-struct Project<'a, T, F, const L: usize, const R: usize> {
+/// Y += (X - mu) W for some rows, and the squared lengths of X - mu. `w` is D x width, `y` rows x width.
+struct Project<'a, T, F> {
     data: &'a Rows<'a, T>,
     rows: Range<usize>,
     center: &'a Center<F>,
     w: &'a [F],
+    width: usize,
     y: &'a mut [f64],
     squares: &'a mut [f64],
 }
 
-impl<T: Element, F: Real, const L: usize, const R: usize> Kernel for Project<'_, T, F, L, R> {
+impl<T: Element, F: Real> WithSimd for Project<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run<M: Machine>(self) {
-        const LANES: usize = 8;
-        let features = self.data.columns();
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Twelve accumulators hide the latency of a multiply-add, whatever their arrangement.
+        if self.width == F::lanes::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
+    }
+}
+
+impl<T: Element, F: Real> Project<'_, T, F> {
+    #[inline(always)]
+    fn tiles<S: Simd, const R: usize, const P: usize>(self, simd: S) {
+        let (features, width, lanes) = (self.data.columns(), self.width, F::lanes::<S>());
         let mut buffer = [[F::default(); PANEL]; R];
         for start in (0..features).step_by(PANEL) {
             let columns = start..(start + PANEL).min(features);
-            let w = &self.w[columns.start * L..columns.end * L];
+            let w = &self.w[columns.start * width..columns.end * width];
             for first in self.rows.clone().step_by(R) {
                 let count = R.min(self.rows.end - first);
                 let local = first - self.rows.start;
                 for (r, buffer) in buffer.iter_mut().enumerate().take(count) {
                     convert(self.data, first + r, columns.clone(), self.center, buffer);
-                    let mut lanes = [F::default(); LANES];
-                    for z in buffer[..columns.len()].chunks(LANES) {
-                        for (lane, z) in lanes.iter_mut().zip(z) {
-                            *lane = M::madd(*z, *z, *lane);
+                    self.squares[local + r] += sum_of_squares(simd, &buffer[..columns.len()]);
+                }
+                let x: [&[F]; R] = std::array::from_fn(|r| &buffer[r][..columns.len()]);
+                for group in (0..width).step_by(P * lanes) {
+                    let mut sums = [[F::splat(simd, F::default()); P]; R];
+                    for (k, w) in (0..columns.len()).zip(w.chunks_exact(width)) {
+                        let w: &[F::Vector<S>; P] = vectors_at::<F, S, P>(w, group);
+                        for r in 0..R {
+                            let x = F::splat(simd, x[r][k]);
+                            for p in 0..P {
+                                sums[r][p] = F::madd(simd, x, w[p], sums[r][p]);
+                            }
                         }
                     }
-                    self.squares[local + r] += lanes.iter().map(|lane| lane.widen()).sum::<f64>();
-                }
-                let mut sums = [[F::default(); L]; R];
-                for (k, w) in w.chunks_exact(L).enumerate() {
-                    for (sums, buffer) in sums.iter_mut().zip(&buffer) {
-                        let x = buffer[k];
-                        for (sum, w) in sums.iter_mut().zip(w) {
-                            *sum = M::madd(x, *w, *sum);
-                        }
+                    for (sums, y) in sums.iter().zip(self.y[local * width..].chunks_exact_mut(width)).take(count) {
+                        let sums: &[F] = pulp::bytemuck::cast_slice(sums);
+                        y[group..].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum.widen());
                     }
-                }
-                for (sums, y) in sums.iter().zip(self.y[local * L..].chunks_exact_mut(L)).take(count) {
-                    y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum.widen());
                 }
             }
         }
     }
 }
 
-/// Z += (X - mu)' Y for all rows and some columns. `y` is rows x L, `z` columns x L.
-struct Outer<'a, T, F, const L: usize, const C: usize> {
+/// P vectors of a row, from a column on.
+#[inline(always)]
+fn vectors_at<F: Real, S: Simd, const P: usize>(row: &[F], from: usize) -> &[F::Vector<S>; P] {
+    F::vectors::<S>(&row[from..from + P * F::lanes::<S>()]).try_into().expect("as many numbers as P vectors hold")
+}
+
+#[inline(always)]
+fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
+    let vectors = F::vectors::<S>(numbers);
+    let mut sums = [F::splat(simd, F::default()); 4];
+    for group in vectors.chunks(4) {
+        for (sum, x) in sums.iter_mut().zip(group) {
+            *sum = F::madd(simd, *x, *x, *sum);
+        }
+    }
+    let rest = &numbers[vectors.len() * F::lanes::<S>()..];
+    let sums: &[F] = pulp::bytemuck::cast_slice(&sums);
+    sums.iter().map(|x| x.widen()).sum::<f64>() + rest.iter().map(|x| x.widen().powi(2)).sum::<f64>()
+}
+
+/// Z += (X - mu)' Y for all rows and some columns. `y` is rows x width, `z` columns x width.
+struct Outer<'a, T, F> {
     data: &'a Rows<'a, T>,
     columns: Range<usize>,
     center: &'a Center<F>,
     y: &'a [F],
+    width: usize,
     z: &'a mut [f64],
 }
 
-impl<T: Element, F: Real, const L: usize, const C: usize> Kernel for Outer<'_, T, F, L, C> {
+impl<T: Element, F: Real> WithSimd for Outer<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run<M: Machine>(self) {
-        // One tile more than the strip, so that the last tile may reach beyond its columns.
+    fn with_simd<S: Simd>(self, simd: S) {
+        if self.width == F::lanes::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
+    }
+}
+
+impl<T: Element, F: Real> Outer<'_, T, F> {
+    #[inline(always)]
+    fn tiles<S: Simd, const C: usize, const P: usize>(self, simd: S) {
+        const { assert!(STRIP.is_multiple_of(C)) };
+        let (width, lanes) = (self.width, F::lanes::<S>());
         let mut buffer = vec![F::default(); ROWS * STRIP];
         for start in self.columns.clone().step_by(STRIP) {
             let columns = start..(start + STRIP).min(self.columns.end);
@@ -140,20 +176,25 @@ impl<T: Element, F: Real, const L: usize, const C: usize> Kernel for Outer<'_, T
                 for (row, buffer) in rows.clone().zip(buffer.chunks_exact_mut(STRIP)) {
                     convert(self.data, row, columns.clone(), self.center, buffer);
                 }
-                let y = &self.y[rows.start * L..rows.end * L];
+                let y = &self.y[rows.start * width..rows.end * width];
                 for column in (0..columns.len()).step_by(C) {
-                    let mut sums = [[F::default(); L]; C];
-                    for (x, y) in buffer.chunks_exact(STRIP).zip(y.chunks_exact(L)) {
-                        let x = &x[column..column + C];
-                        for (sums, x) in sums.iter_mut().zip(x) {
-                            for (sum, y) in sums.iter_mut().zip(y) {
-                                *sum = M::madd(*x, *y, *sum);
+                    for group in (0..width).step_by(P * lanes) {
+                        let mut sums = [[F::splat(simd, F::default()); P]; C];
+                        for (x, y) in buffer.chunks_exact(STRIP).zip(y.chunks_exact(width)) {
+                            let x: &[F; C] = x[column..column + C].try_into().expect("a tile within the strip");
+                            let y: &[F::Vector<S>; P] = vectors_at::<F, S, P>(y, group);
+                            for c in 0..C {
+                                let x = F::splat(simd, x[c]);
+                                for p in 0..P {
+                                    sums[c][p] = F::madd(simd, x, y[p], sums[c][p]);
+                                }
                             }
                         }
-                    }
-                    let z = &mut self.z[(columns.start - self.columns.start + column) * L..];
-                    for (sums, z) in sums.iter().zip(z.chunks_exact_mut(L)).take(columns.len() - column) {
-                        z.iter_mut().zip(sums).for_each(|(z, sum)| *z += sum.widen());
+                        let z = &mut self.z[(columns.start - self.columns.start + column) * width..];
+                        for (sums, z) in sums.iter().zip(z.chunks_exact_mut(width)).take(columns.len() - column) {
+                            let sums: &[F] = pulp::bytemuck::cast_slice(sums);
+                            z[group..].iter_mut().zip(sums).for_each(|(z, sum)| *z += sum.widen());
+                        }
                     }
                 }
             }
@@ -161,17 +202,12 @@ impl<T: Element, F: Real, const L: usize, const C: usize> Kernel for Outer<'_, T
     }
 }
 
-/// Widths that kernels are compiled for; other widths are padded to the next.
+/// Widths that kernels take, in whole vectors of every processor; other widths are padded to the next.
 pub(crate) const WIDTHS: [usize; 3] = [8, 16, 32];
 
 /// The width that a block of this many columns is padded to; wider blocks are cut into pieces of the widest.
 pub(crate) fn padded_width(columns: usize) -> usize {
     WIDTHS.into_iter().find(|&width| width >= columns).unwrap_or(WIDTHS[WIDTHS.len() - 1])
-}
-
-/// Accumulator rows for a width: twelve registers in all.
-const fn tile<F>(width: usize) -> usize {
-    ACCUMULATOR_BYTES / (width * size_of::<F>())
 }
 
 /// Y += (X - mu) W and squared lengths, for a width of [`WIDTHS`].
@@ -183,21 +219,7 @@ pub(crate) fn project<T: Element, F: Real>(
     y: &mut [f64],
     squares: &mut [f64],
 ) {
-    const { assert!(tile::<f32>(32) == 3 && tile::<f64>(32) >= 1) };
-    macro_rules! with {
-        ($width:literal, $tile:literal) => {
-            dispatch(Project::<T, F, $width, $tile> { data, rows, center, w, y, squares })
-        };
-    }
-    match (width, size_of::<F>()) {
-        (8, 4) => with!(8, 12),
-        (16, 4) => with!(16, 6),
-        (32, 4) => with!(32, 3),
-        (8, _) => with!(8, 6),
-        (16, _) => with!(16, 3),
-        (32, _) => with!(32, 1),
-        _ => unreachable!("widths are padded"),
-    }
+    Arch::new().dispatch(Project { data, rows, center, w, width, y, squares });
 }
 
 /// Z += (X - mu)' Y for all rows of the block and some columns, for a width of [`WIDTHS`].
@@ -208,20 +230,7 @@ pub(crate) fn outer<T: Element, F: Real>(
     (y, width): (&[F], usize),
     z: &mut [f64],
 ) {
-    macro_rules! with {
-        ($width:literal, $tile:literal) => {
-            dispatch(Outer::<T, F, $width, $tile> { data, columns, center, y, z })
-        };
-    }
-    match (width, size_of::<F>()) {
-        (8, 4) => with!(8, 12),
-        (16, 4) => with!(16, 6),
-        (32, 4) => with!(32, 3),
-        (8, _) => with!(8, 6),
-        (16, _) => with!(16, 3),
-        (32, _) => with!(32, 1),
-        _ => unreachable!("widths are padded"),
-    }
+    Arch::new().dispatch(Outer { data, columns, center, y, width, z });
 }
 
 #[cfg(test)]

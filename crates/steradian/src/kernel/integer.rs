@@ -5,7 +5,8 @@
 //! 3 x 3 accumulators in registers over [`DEPTH`] columns; sums over [`EXACT_COLUMNS`] columns stay below 2^31, then
 //! they move to double precision, which holds them exactly up to 2^53. Cost: 2 D operations a pair.
 
-use super::machine::{Kernel, Machine, dispatch};
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::block::Rows;
 
 /// What is subtracted from each byte.
@@ -29,9 +30,9 @@ pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>) -> Vec<f6
     let mut sums = vec![0i32; a_rows * b_rows];
     for start in (0..left.columns()).step_by(DEPTH) {
         let end = (start + DEPTH).min(left.columns());
-        dispatch(Centered { data: left, start, end, out: &mut a });
-        dispatch(Centered { data: right, start, end, out: &mut b });
-        dispatch(Products { a: &a, b: &b, depth: (end - start).next_multiple_of(LANES), sums: &mut sums });
+        Arch::new().dispatch(Centered { data: left, start, end, out: &mut a });
+        Arch::new().dispatch(Centered { data: right, start, end, out: &mut b });
+        add_products(&a, &b, (end - start).next_multiple_of(LANES), &mut sums);
         if end == left.columns() || end % EXACT_COLUMNS == 0 {
             for i in 0..m {
                 let row = &mut sums[i * b_rows..i * b_rows + n];
@@ -51,11 +52,11 @@ struct Centered<'a> {
     out: &'a mut [i16],
 }
 
-impl Kernel for Centered<'_> {
+impl WithSimd for Centered<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<M: Machine>(self) {
+    fn with_simd<S: Simd>(self, _: S) {
         let width = self.end - self.start;
         for (row, out) in (0..self.data.rows()).zip(self.out.chunks_exact_mut(DEPTH)) {
             out[width..].fill(0);
@@ -72,25 +73,36 @@ impl Kernel for Centered<'_> {
 }
 
 /// Adds products of rows of `a` and rows of `b` to `sums`, 3 x 3 at a time.
-struct Products<'a> {
+fn add_products(a: &[i16], b: &[i16], depth: usize, sums: &mut [i32]) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return simd.vectorize(Products { tile: wide::Tile(simd), a, b, depth, sums });
+    }
+    Products { tile: PlainTile, a, b, depth, sums }.add();
+}
+
+/// 3 x 3 dot products of rows of equal length, a multiple of LANES.
+trait Tile: Copy {
+    fn dots(self, a: [&[i16]; TILE], b: [&[i16]; TILE]) -> [[i32; TILE]; TILE];
+}
+
+struct Products<'a, K> {
+    tile: K,
     a: &'a [i16],
     b: &'a [i16],
     depth: usize,
     sums: &'a mut [i32],
 }
 
-impl Kernel for Products<'_> {
-    type Output = ();
-
+impl<K: Tile> Products<'_, K> {
     #[inline(always)]
-    fn run<M: Machine>(self) {
+    fn add(self) {
         let b_rows = self.b.len() / DEPTH;
         for (i, a) in self.a.chunks_exact(TILE * DEPTH).enumerate() {
             for (j, b) in self.b.chunks_exact(TILE * DEPTH).enumerate() {
                 let a: [&[i16]; TILE] = std::array::from_fn(|r| &a[r * DEPTH..r * DEPTH + self.depth]);
                 let b: [&[i16]; TILE] = std::array::from_fn(|r| &b[r * DEPTH..r * DEPTH + self.depth]);
-                let tile = tile(a, b);
-                for (r, row) in tile.iter().enumerate() {
+                for (r, row) in self.tile.dots(a, b).iter().enumerate() {
                     let at = (i * TILE + r) * b_rows + j * TILE;
                     self.sums[at..at + TILE].iter_mut().zip(row).for_each(|(s, t)| *s += t);
                 }
@@ -99,22 +111,58 @@ impl Kernel for Products<'_> {
     }
 }
 
-/// 3 x 3 dot products of rows of equal length, a multiple of LANES.
-#[inline(always)]
-fn tile(a: [&[i16]; TILE], b: [&[i16]; TILE]) -> [[i32; TILE]; TILE] {
-    let mut sums = [[[0i32; LANES / 2]; TILE]; TILE];
-    for k in (0..a[0].len()).step_by(LANES) {
-        for (a, sums) in a.iter().zip(&mut sums) {
-            for (b, sums) in b.iter().zip(sums) {
-                let (a, b) = (&a[k..k + LANES], &b[k..k + LANES]);
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    let product = |at: usize| i32::from(a[at]) * i32::from(b[at]);
-                    *sum += product(2 * lane) + product(2 * lane + 1);
+impl<K: Tile> pulp::NullaryFnOnce for Products<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        self.add();
+    }
+}
+
+/// The plain form, for processors without the instruction; also the twin in tests.
+#[derive(Clone, Copy)]
+struct PlainTile;
+
+impl Tile for PlainTile {
+    fn dots(self, a: [&[i16]; TILE], b: [&[i16]; TILE]) -> [[i32; TILE]; TILE] {
+        let dot = |x: &[i16], y: &[i16]| x.iter().zip(y).map(|(x, y)| i32::from(*x) * i32::from(*y)).sum();
+        a.map(|a| b.map(|b| dot(a, b)))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{LANES, TILE};
+    use pulp::{i16x16, i32x8, x86::V3};
+
+    /// With `vpmaddwd`.
+    #[derive(Clone, Copy)]
+    pub(super) struct Tile(pub V3);
+
+    impl super::Tile for Tile {
+        #[inline(always)]
+        fn dots(self, a: [&[i16]; TILE], b: [&[i16]; TILE]) -> [[i32; TILE]; TILE] {
+            let simd = self.0;
+            let steps = a[0].len() / LANES;
+            let load = |row: &[i16], k: usize| -> i16x16 {
+                let lanes: [i16; LANES] = row[k * LANES..(k + 1) * LANES].try_into().expect("whole vectors");
+                pulp::cast(lanes)
+            };
+            let mut sums = [[pulp::cast::<[i32; 8], i32x8>([0; 8]); TILE]; TILE];
+            for k in 0..steps {
+                let b: [i16x16; TILE] = [load(b[0], k), load(b[1], k), load(b[2], k)];
+                for i in 0..TILE {
+                    let a = load(a[i], k);
+                    for j in 0..TILE {
+                        sums[i][j] =
+                            simd.wrapping_add_i32x8(sums[i][j], simd.multiply_wrapping_add_adjacent_i16x16(a, b[j]));
+                    }
                 }
             }
+            sums.map(|row| row.map(|lanes| pulp::cast::<i32x8, [i32; 8]>(lanes).iter().sum()))
         }
     }
-    sums.map(|row| row.map(|lanes| lanes.iter().sum()))
 }
 
 #[cfg(test)]

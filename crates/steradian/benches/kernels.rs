@@ -1,0 +1,123 @@
+//! Micro-benchmarks of the passes on data in memory: `cargo bench -p steradian`. Items are flops, so that a row reads as
+//! flops a second; the columns are threads.
+
+use divan::counter::ItemsCount;
+use steradian::sums::{Coefficients, Directions, Gram, Moments, Precision, Projection, Pull, Scatter, Sketch, Units};
+use steradian::{BlockElement, ElementType, Local, Matrix, Memory, Runner, Weighting};
+
+const SAMPLES: usize = 1024;
+const FEATURES: usize = 16_384;
+
+fn main() {
+    divan::main();
+}
+
+fn bytes(samples: usize, features: usize) -> Vec<u8> {
+    (0..samples * features).map(|i| ((i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 57) as u8).collect()
+}
+
+fn vectors(columns: usize) -> Matrix {
+    let data = (0..FEATURES * columns).map(|i| (i % 17) as f64 / 17.0 - 0.5).collect();
+    Matrix::from_vec(FEATURES, columns, data)
+}
+
+fn operator<T: BlockElement>(
+    bencher: divan::Bencher<'_, '_>,
+    data: &[T],
+    threads: usize,
+    width: usize,
+    precision: Precision,
+) {
+    let source = Memory::new(data, SAMPLES, FEATURES).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![60.0; FEATURES];
+    let w = vectors(width);
+    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let sketch = Sketch::new(directions, Coefficients::Project(&w), precision, T::TYPE);
+    bencher
+        .counter(ItemsCount::new(4 * SAMPLES * FEATURES * width))
+        .bench_local(|| runner.run(&sketch, &source).unwrap());
+}
+
+#[divan::bench(args = [1, 2], consts = [8, 16, 32], sample_count = 10)]
+fn operator_u8<const WIDTH: usize>(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    operator(bencher, &bytes(SAMPLES, FEATURES), threads, WIDTH, Precision::Working);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn operator_u8_in_double(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    operator(bencher, &bytes(SAMPLES, FEATURES), threads, 8, Precision::Double);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn operator_f32(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data: Vec<f32> = bytes(SAMPLES, FEATURES).into_iter().map(f32::from).collect();
+    operator(bencher, &data, threads, 16, Precision::Working);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn operator_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data: Vec<f64> = bytes(SAMPLES, FEATURES).into_iter().map(f64::from).collect();
+    operator(bencher, &data, threads, 16, Precision::Working);
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn projection_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data = bytes(SAMPLES, FEATURES);
+    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![60.0; FEATURES];
+    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let projection = Projection::new(directions, &vectors(16), Units::Data, Precision::Working, ElementType::U8);
+    bencher
+        .counter(ItemsCount::new(2 * SAMPLES * FEATURES * 16))
+        .bench_local(|| runner.run(&projection, &source).unwrap());
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data = bytes(SAMPLES, FEATURES);
+    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![128.0; FEATURES];
+    let gram = Gram::new(Directions::new(&center, Weighting::Uniform, None), SAMPLES);
+    let tile = 96;
+    bencher
+        .counter(ItemsCount::new(SAMPLES * (SAMPLES + tile) * FEATURES))
+        .bench_local(|| runner.run_pairs(&gram, &source, tile).unwrap());
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn scatter_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let (samples, features) = (20_000, 256);
+    let data: Vec<f64> = bytes(samples, features).into_iter().map(f64::from).collect();
+    let source = Memory::new(&data, samples, features).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![60.0; features];
+    let scatter = Scatter::new(Directions::new(&center, Weighting::InverseNorm, None));
+    bencher
+        .counter(ItemsCount::new(samples * features * features))
+        .bench_local(|| runner.run(&scatter, &source).unwrap());
+}
+
+/// Items are bytes here.
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn mean_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data = bytes(SAMPLES * 4, FEATURES);
+    let source = Memory::new(&data, SAMPLES * 4, FEATURES).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let moments = Moments::new(FEATURES, None);
+    bencher.counter(ItemsCount::new(data.len())).bench_local(|| runner.run(&moments, &source).unwrap());
+}
+
+/// Items are bytes here.
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn spatial_median_step_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let data = bytes(SAMPLES, FEATURES);
+    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![60.0; FEATURES];
+    bencher
+        .counter(ItemsCount::new(data.len()))
+        .bench_local(|| runner.run(&Pull::new(&center, None, 0.0), &source).unwrap());
+}
