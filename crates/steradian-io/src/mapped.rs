@@ -86,6 +86,17 @@ impl Mapped {
         (before.is_empty() && after.is_empty()).then_some(elements)
     }
 
+    /// Says that some bytes are about to be read: one call maps their pages, instead of a fault for every few of them.
+    pub(crate) fn prepare(&self, range: Range<usize>) {
+        #[cfg(target_os = "linux")]
+        if !range.is_empty() {
+            // It is advice: older systems do not know it and fault the pages in one by one.
+            drop(self.map.advise_range(memmap2::Advice::PopulateRead, range.start, range.len()));
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = range;
+    }
+
     /// Says that some bytes are not needed for now; they may be read again at any time.
     pub(crate) fn release(&self, range: Range<usize>) {
         #[cfg(unix)]

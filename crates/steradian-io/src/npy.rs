@@ -65,6 +65,7 @@ impl NpySource {
                 None => lend(Rows::contiguous(&self.gather::<T>(rows), count, features)?, visit),
             };
         }
+        self.mapped.prepare(part.clone());
         let lent = if self.in_place() { self.mapped.elements::<T>(part.clone()) } else { None };
         match lent {
             Some(data) => lend(Rows::contiguous(data, count, features)?, visit)?,

@@ -6,7 +6,7 @@ use steradian::sums::{Coefficients, Directions, Gram, Moments, Precision, Projec
 use steradian::{BlockElement, ElementType, Local, Matrix, Memory, Runner, Weighting};
 
 const SAMPLES: usize = 1024;
-const FEATURES: usize = 16_384;
+const FEATURES: usize = 25_344;
 
 fn main() {
     divan::main();

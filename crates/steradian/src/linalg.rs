@@ -24,7 +24,7 @@ pub struct Matrix {
 impl Matrix {
     /// All zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
-        Self { rows, columns, data: vec![0.0; rows * columns] }
+        Self { rows, columns, data: zeroed(rows * columns) }
     }
 
     /// Takes rows that lie one after the other.
@@ -122,6 +122,19 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut f64 {
         &mut self.data[i * self.columns + j]
     }
+}
+
+/// Zeros whose pages are written at once, by all threads.
+///
+/// The system lends fresh zeros as one shared page; adding to them reads it first, and the write that follows then
+/// copies it and interrupts the other cores, page by page.
+pub(crate) fn zeroed(length: usize) -> Vec<f64> {
+    const TOUCH: usize = 1 << 15;
+    let mut zeros = vec![0.0; length];
+    if length > TOUCH {
+        zeros.par_chunks_mut(TOUCH).for_each(|part| part.fill(0.0));
+    }
+    zeros
 }
 
 /// A borrowed matrix of contiguous rows, possibly seen transposed.
@@ -249,10 +262,12 @@ pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
             tall_subtract(&mut rest, &basis, &coupling);
             mixed(&rest, &floors)?
         };
-        // Short columns, made long, show the basis again; and a second mixing brings the part to rounding.
-        for _ in 0..2 {
-            let inner = tall_inner(&basis, &part);
-            tall_subtract(&mut part, &basis, &inner);
+        // A second mixing brings the part to rounding. Short columns, made long, show the basis again: once more for them.
+        for _ in 0..if found == 0 { 1 } else { 2 } {
+            if found > 0 {
+                let inner = tall_inner(&basis, &part);
+                tall_subtract(&mut part, &basis, &inner);
+            }
             part = mixed(&part, &[])?;
         }
         basis = if found == 0 { part } else { basis.beside(&part) };

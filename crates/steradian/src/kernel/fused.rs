@@ -20,11 +20,11 @@ use crate::block::Rows;
 use crate::element::Element;
 
 /// Columns of a panel of W: with the converted rows it fits into the first-level cache.
-const PANEL: usize = 256;
+const PANEL: usize = 512;
 /// Rows summed in registers before Z is touched.
-const ROWS: usize = 128;
+const ROWS: usize = 64;
 /// Columns converted for Z at a time.
-const STRIP: usize = 48;
+const STRIP: usize = 384;
 
 /// A center as the sum of two numbers of the working precision.
 #[derive(Debug, Clone)]
@@ -168,19 +168,19 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
     fn tiles<S: Simd, const C: usize, const P: usize>(self, simd: S) {
         const { assert!(STRIP.is_multiple_of(C)) };
         let (width, lanes) = (self.width, F::lanes::<S>());
-        let mut buffer = vec![F::default(); ROWS * STRIP];
+        let mut buffer = [[F::default(); STRIP]; ROWS];
         for start in self.columns.clone().step_by(STRIP) {
             let columns = start..(start + STRIP).min(self.columns.end);
             for first in (0..self.data.rows()).step_by(ROWS) {
                 let rows = first..(first + ROWS).min(self.data.rows());
-                for (row, buffer) in rows.clone().zip(buffer.chunks_exact_mut(STRIP)) {
+                for (row, buffer) in rows.clone().zip(&mut buffer) {
                     convert(self.data, row, columns.clone(), self.center, buffer);
                 }
                 let y = &self.y[rows.start * width..rows.end * width];
                 for column in (0..columns.len()).step_by(C) {
                     for group in (0..width).step_by(P * lanes) {
                         let mut sums = [[F::splat(simd, F::default()); P]; C];
-                        for (x, y) in buffer.chunks_exact(STRIP).zip(y.chunks_exact(width)) {
+                        for (x, y) in buffer.iter().zip(y.chunks_exact(width)) {
                             let x: &[F; C] = x[column..column + C].try_into().expect("a tile within the strip");
                             let y: &[F::Vector<S>; P] = vectors_at::<F, S, P>(y, group);
                             for c in 0..C {

@@ -63,14 +63,18 @@ pub(super) fn with_center(
 ) -> Result<(Vec<f64>, Cosines)> {
     let shape = source.shape();
     let (n, whole) = (shape.samples, whole_origin(shape.element));
-    let start = Start::new(source, seed)?;
-    let origin = whole.map_or_else(|| start.point.clone(), |middle| vec![middle; shape.features]);
+    let median = matches!(center, Center::SpatialMedian);
+    // Only a median has to be searched for; around a whole-number origin the mean comes from K.
+    let start = if median || whole.is_none() { Some(Start::new(source, seed)?) } else { None };
+    let origin = match (whole, &start) {
+        (None, Some(start)) => start.point.clone(),
+        (middle, _) => vec![middle.unwrap_or(0.0); shape.features],
+    };
     let plain = Directions::new(&origin, Weighting::Uniform, None);
     let mut raw = runner.run_pairs(&Gram::new(plain, n), source, TILE_ROWS)?;
-    let median = matches!(center, Center::SpatialMedian);
     let usable = raw.data().iter().all(|x| x.is_finite());
-    let shares = if median && usable {
-        let (shares, warning) = spatial_median::by_gram(&raw, &start, runner)?;
+    let shares = if let Some(start) = start.as_ref().filter(|_| median && usable) {
+        let (shares, warning) = spatial_median::by_gram(&raw, start, runner)?;
         // By passes, below, the last word on floating-point data is still to come.
         warnings.extend(warning.filter(|_| whole.is_some()));
         shares
@@ -84,9 +88,9 @@ pub(super) fn with_center(
             runner.run(&Sketch::new(plain, Coefficients::Given(&column), Precision::Double, shape.element), source)?;
         origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect()
     } else {
-        start.point.clone()
+        origin.clone()
     };
-    if median && whole.is_none() {
+    if let Some(start) = start.filter(|_| median && whole.is_none()) {
         // K of floating-point data is rounded: a pass confirms the point, or more finish it.
         let from = start.at(mu.clone());
         let (point, warning) = spatial_median::by_passes(source, &from, runner)?;

@@ -31,6 +31,11 @@ const ROUNDING: f64 = 1e-13;
 /// A unit direction of which less than this is new was rounding, too.
 const HALF_LOST: f64 = 0.5;
 
+/// Columns that shrink by more than this when the basis is removed are swept twice.
+const OFTEN_ENOUGH: f64 = 10.0;
+/// Columns that shrink by more than this are swept once more after they were made long.
+const LOST_DIGITS: f64 = 1e4;
+
 /// Columns of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Width(pub usize);
@@ -86,6 +91,14 @@ pub(crate) fn top_vectors(
     unreachable!("the loop ends at MAX_STEPS")
 }
 
+/// By how much the columns of a block became shorter, at most.
+fn shrunk(before: &[f64], after: &Matrix) -> f64 {
+    before
+        .iter()
+        .zip(after.column_norms())
+        .fold(1.0, |most, (b, a)| if a > 0.0 { f64::max(most, b / a) } else { f64::INFINITY })
+}
+
 struct State {
     basis: Vec<Matrix>,
     h: Matrix,
@@ -108,10 +121,14 @@ impl State {
         let new = self.next.columns();
         let old = self.columns();
         self.basis.push(std::mem::take(&mut self.next));
-        // Twice is enough: the second sweep removes what rounding left of the first.
+        let full = z.column_norms();
         let mut inner = self.project_out(&mut z);
-        let again = self.project_out(&mut z);
-        inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
+        // Twice is enough: the second sweep removes what rounding left of the first, where much was removed.
+        if shrunk(&full, &z) > OFTEN_ENOUGH {
+            let again = self.project_out(&mut z);
+            inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
+        }
+        let lost = shrunk(&full, &z);
         let mut h = Matrix::zeros(old + new, old + new);
         for i in 0..old {
             h.row_mut(i)[..old].copy_from_slice(self.h.row(i));
@@ -125,11 +142,13 @@ impl State {
         self.h = symmetric_part(&h);
         let (values, rotation) = symmetric_eigen(&self.h)?;
         let rounding = ROUNDING * values[0].abs();
-        let first = orthonormalize(&mut z, rounding)?;
+        let mut mixed = orthonormalize(&mut z, rounding)?;
         // A short remainder, made long, shows the basis again: remove it once more.
-        self.project_out(&mut z);
-        let second = orthonormalize(&mut z, HALF_LOST)?;
-        let mixed = product(&second, &first);
+        if lost > LOST_DIGITS || z.columns() < new {
+            self.project_out(&mut z);
+            let second = orthonormalize(&mut z, HALF_LOST)?;
+            mixed = product(&second, &mixed);
+        }
         let mut coupling = Matrix::zeros(z.columns(), old + new);
         for i in 0..mixed.rows() {
             coupling.row_mut(i)[old..].copy_from_slice(mixed.row(i));

@@ -18,7 +18,7 @@ use crate::linalg::Matrix;
 /// Rows that one task projects.
 const CHUNK_ROWS: usize = 64;
 /// Columns of Z that one task adds to: whole strips of the kernel.
-const PANEL_COLUMNS: usize = 480;
+const PANEL_COLUMNS: usize = 1536;
 
 /// How products are rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

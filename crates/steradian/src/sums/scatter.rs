@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Directions;
 use crate::block::Block;
 use crate::error::Result;
-use crate::linalg::{Matrix, View, add_product_strided};
+use crate::linalg::{Matrix, View, add_product_strided, zeroed};
 use crate::pass::Fold;
 
 /// Rows of the matrix that one task adds to.
@@ -51,7 +51,7 @@ impl Fold for Scatter<'_> {
     }
 
     fn empty(&self) -> ScatterSum {
-        ScatterSum { lower: vec![0.0; self.features() * self.features()], speakers: 0 }
+        ScatterSum { lower: zeroed(self.features() * self.features()), speakers: 0 }
     }
 
     fn add(&self, sum: &mut ScatterSum, block: &Block<'_>) -> Result<()> {

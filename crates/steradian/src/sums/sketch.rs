@@ -16,7 +16,7 @@ use super::operand::{Operand, Precision};
 use crate::block::Block;
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, zeroed};
 use crate::pass::Fold;
 
 /// What multiplies each sample.
@@ -77,7 +77,7 @@ impl Fold for Sketch<'_> {
     }
 
     fn empty(&self) -> SketchSum {
-        SketchSum { z: vec![0.0; self.sum_length()], speakers: 0 }
+        SketchSum { z: zeroed(self.sum_length()), speakers: 0 }
     }
 
     fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
