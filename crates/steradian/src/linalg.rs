@@ -282,6 +282,36 @@ pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     Ok(coupling)
 }
 
+/// Makes nearly orthogonal columns orthonormal in their order, each only by what lies behind it (Cholesky QR).
+pub(crate) fn orthonormalize_in_order(q: &mut Matrix) {
+    for _ in 0..2 {
+        let gram = tall_inner(q, q);
+        let k = gram.rows;
+        // Columns of `back` undo the Cholesky factor, one after the other.
+        let mut back = Matrix::zeros(k, k);
+        for j in 0..k {
+            let mut column = vec![0.0; k];
+            column[j] = 1.0;
+            for _ in 0..2 {
+                for i in 0..j {
+                    let basis: Vec<f64> = (0..k).map(|r| back[(r, i)]).collect();
+                    let along = bilinear(&basis, &gram, &column);
+                    column.iter_mut().zip(&basis).for_each(|(c, b)| *c -= along * b);
+                }
+            }
+            let length = bilinear(&column, &gram, &column).max(0.0).sqrt();
+            let scale = if length > 0.0 { 1.0 / length } else { 0.0 };
+            column.iter().enumerate().for_each(|(r, c)| back[(r, j)] = c * scale);
+        }
+        *q = product(q, &back);
+    }
+}
+
+/// x' G y.
+fn bilinear(x: &[f64], gram: &Matrix, y: &[f64]) -> f64 {
+    x.iter().enumerate().map(|(i, x)| x * gram.row(i).iter().zip(y).map(|(g, y)| g * y).sum::<f64>()).sum()
+}
+
 /// Rounds of [`orthonormalize`]: each finds directions a thousand times shorter than the one before.
 const MAX_ROUNDS: usize = 6;
 

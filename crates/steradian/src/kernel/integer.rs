@@ -144,11 +144,10 @@ mod wide {
         #[inline(always)]
         fn dots(self, a: [&[i16]; TILE], b: [&[i16]; TILE]) -> [[i32; TILE]; TILE] {
             let simd = self.0;
+            // Slices of one length, so that the loop needs no check of its own.
             let steps = a[0].len() / LANES;
-            let load = |row: &[i16], k: usize| -> i16x16 {
-                let lanes: [i16; LANES] = row[k * LANES..(k + 1) * LANES].try_into().expect("whole vectors");
-                pulp::cast(lanes)
-            };
+            let (a, b) = (a.map(|row| &row.as_chunks().0[..steps]), b.map(|row| &row.as_chunks().0[..steps]));
+            let load = |row: &[[i16; LANES]], k: usize| -> i16x16 { pulp::cast(row[k]) };
             let mut sums = [[pulp::cast::<[i32; 8], i32x8>([0; 8]); TILE]; TILE];
             for k in 0..steps {
                 let b: [i16x16; TILE] = [load(b[0], k), load(b[1], k), load(b[2], k)];

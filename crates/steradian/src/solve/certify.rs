@@ -22,6 +22,8 @@ pub(crate) struct Certified {
     pub values: Vec<f64>,
     /// Orthonormal columns.
     pub vectors: Matrix,
+    /// norm(A q - theta q) of each column, with what rounding may hide.
+    pub residuals: Vec<f64>,
     /// The largest residual of the first d columns, relative to the largest eigenvalue.
     pub residual: f64,
     /// An upper bound on the sine of the largest angle.
@@ -69,6 +71,7 @@ pub(crate) fn certify(
             sine_bound: if whole { 0.0 } else { sine_bound(&values, &residuals, d) },
             values,
             vectors,
+            residuals,
         })
     })
 }

@@ -8,14 +8,18 @@
 //!
 //! Around mu it is K_ij - b_i - b_j + c with b = K a, c = a' K a. For u8 and u16 data o is a whole number, so K is
 //! exact; the mean and the spatial median are then found within it. Eigenvectors v of C give components
-//! q = sum w_i (x_i - mu) v_i, one pass.
+//! q = sum w_i (x_i - mu) v_i, one pass; certificate and scores come from C.
 
+use super::certify::{Certified, certify};
+use super::eigen;
+use super::operator::Dense;
+use crate::center::mean;
 use crate::center::spatial_median::{self, Start};
-use crate::config::{Center, Weighting};
+use crate::config::{Center, Config, Weighting};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::kernel::integer::MIDDLE_BYTE;
-use crate::linalg::{Matrix, product};
+use crate::linalg::{Matrix, orthonormalize_in_order, product};
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{Coefficients, Directions, Gram, Precision, Sketch, TILE_ROWS};
@@ -29,6 +33,10 @@ pub(super) struct Cosines {
     pub matrix: Matrix,
     /// Who has a direction.
     pub speaks: Vec<bool>,
+    /// norm(x - mu) of each sample, where the center was found within the matrix.
+    pub lengths: Option<Vec<f64>>,
+    /// The rounding error of an entry, at most, relative to the weights.
+    pub rounding: f64,
 }
 
 /// The whole number in the middle of the type, where there is one.
@@ -83,7 +91,9 @@ pub(super) fn with_center(
     };
     let column = Matrix::from_vec(n, 1, shares);
     let mut mixture = true;
-    let mut mu = if usable {
+    let mut mu = if !median {
+        mean::mean(source, None, runner)?
+    } else if usable {
         let (offset, _) =
             runner.run(&Sketch::new(plain, Coefficients::Given(&column), Precision::Double, shape.element), source)?;
         origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect()
@@ -100,23 +110,25 @@ pub(super) fn with_center(
             mu = point;
         }
     }
-    let speaks = if mixture { recenter(&mut raw, &column, weighting, runner) } else { None };
-    if let Some(speaks) = speaks {
-        return Ok((mu, Cosines { matrix: raw, speaks }));
+    let recentered = if mixture { recenter(&mut raw, &column, weighting, runner) } else { None };
+    if let Some((lengths, rounding)) = recentered {
+        return Ok((mu, Cosines { matrix: raw, speaks: vec![true; n], lengths: Some(lengths), rounding }));
     }
     drop(raw);
     let cosines = direct(&Directions::new(&mu, weighting, None), source, runner)?;
     Ok((mu, cosines))
 }
 
-/// Turns products around the origin into weighted products around the mixture, or says that digits were lost.
-fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &impl Runner) -> Option<Vec<bool>> {
+/// Turns products around the origin into weighted products around the mixture, and returns the lengths of the samples
+/// and the rounding error of a product; nothing when too many digits were lost.
+fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &impl Runner) -> Option<(Vec<f64>, f64)> {
     let n = raw.rows();
     let b = runner.compute(|| product(raw, shares));
     let c: f64 = shares.data().iter().zip(b.data()).map(|(a, b)| a * b).sum();
     let squares: Vec<f64> = (0..n).map(|i| raw[(i, i)] - 2.0 * b.data()[i] + c).collect();
     // Where nothing cancels no sample is near the center, so all have a direction.
-    if (0..n).any(|i| squares[i] <= CANCELLED * (raw[(i, i)] + c.abs())) {
+    let terms: Vec<f64> = (0..n).map(|i| raw[(i, i)] + c.abs()).collect();
+    if (0..n).any(|i| squares[i] <= CANCELLED * terms[i]) {
         return None;
     }
     let weights: Vec<f64> = match weighting {
@@ -129,7 +141,8 @@ fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &im
             *x = (*x - b_i - b_j + c) * w_i * w_j;
         }
     }
-    Some(vec![true; n])
+    let lost = (0..n).fold(1.0f64, |most, i| most.max(terms[i] / squares[i]));
+    Some((squares.into_iter().map(f64::sqrt).collect(), 8.0 * f64::EPSILON * lost))
 }
 
 /// The matrix around a known center. One pair pass.
@@ -137,18 +150,19 @@ pub(super) fn direct(directions: &Directions<'_>, source: &dyn Source, runner: &
     let n = source.shape().samples;
     let matrix = runner.run_pairs(&Gram::new(*directions, n), source, TILE_ROWS)?;
     let speaks = (0..n).map(|i| matrix[(i, i)] > 0.0).collect();
-    Ok(Cosines { matrix, speaks })
+    let rounding = 8.0 * f64::EPSILON * (source.shape().features as f64).sqrt();
+    Ok(Cosines { matrix, speaks, lengths: None, rounding })
 }
 
 impl Cosines {
     /// Only the rows and columns of kept samples, in place.
-    pub(super) fn restricted(self, kept: &[bool]) -> Matrix {
-        let n = self.matrix.columns();
+    pub(super) fn restricted(matrix: Matrix, kept: &[bool]) -> Matrix {
+        let n = matrix.columns();
         let members: Vec<usize> = (0..n).filter(|&i| kept[i]).collect();
         if members.len() == n {
-            return self.matrix;
+            return matrix;
         }
-        let mut data = self.matrix.into_vec();
+        let mut data = matrix.into_vec();
         let mut to = 0;
         for &i in &members {
             for &j in &members {
@@ -162,18 +176,64 @@ impl Cosines {
     }
 }
 
-/// Components from eigenvectors of the matrix of the kept samples: D x k, not yet of length 1. One pass.
-pub(super) fn back_project(
-    vectors: &Matrix,
-    directions: &Directions<'_>,
+/// What is found through the matrix: components with their certificate, and scores of the kept samples.
+pub(super) struct Found {
+    pub certified: Certified,
+    pub scores: Option<Matrix>,
+}
+
+/// The top d eigenvectors through the matrix of the kept samples. One pass, which turns eigenvectors into components.
+///
+/// With r = C v / m - theta v, the component q = U'v / sqrt(m theta) has a residual of at most
+/// norm(r) sqrt(theta_1 / theta), so the certificate needs no pass; and its score is norm(x - mu) sqrt(m theta) v_i.
+pub(super) fn solve(
+    cosines: Cosines,
     kept: &[bool],
+    directions: &Directions<'_>,
+    config: &Config,
     source: &dyn Source,
     runner: &impl Runner,
-) -> Result<Matrix> {
-    let mut y = Matrix::zeros(kept.len(), vectors.columns());
+) -> Result<Found> {
+    let d = config.components;
+    let mut matrix = Cosines::restricted(cosines.matrix, kept);
+    let m = matrix.rows();
+    let share = 1.0 / m as f64;
+    matrix.data_mut().iter_mut().for_each(|x| *x *= share);
+    let vectors = eigen::top_vectors(&matrix, d.min(m), config.tolerance, config.seed, runner)?;
+    let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
+    drop(matrix);
+    let mut y = Matrix::zeros(kept.len(), within.vectors.columns());
     for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
-        y.row_mut(i).copy_from_slice(vectors.row(row));
+        y.row_mut(i).copy_from_slice(within.vectors.row(row));
     }
-    let element = source.shape().element;
-    Ok(runner.run(&Sketch::new(*directions, Coefficients::Given(&y), Precision::Double, element), source)?.0)
+    let sketch = Sketch::new(*directions, Coefficients::Given(&y), Precision::Double, source.shape().element);
+    let (mut components, _) = runner.run(&sketch, source)?;
+    runner.compute(|| orthonormalize_in_order(&mut components));
+    let largest = within.values[0];
+    let outside = within.values.get(d).map_or(0.0, |theta| theta + within.residuals[d]);
+    let mut square = 0.0;
+    let mut residual = 0.0f64;
+    for (theta, r) in within.values.iter().zip(&within.residuals).take(d) {
+        // What the matrix's own rounding may add; weights differ by no more than its entries.
+        let r = r * (largest / theta).max(1.0).sqrt() + cosines.rounding * largest;
+        let gap = theta - outside;
+        residual = residual.max(r / largest);
+        square += if gap > 0.0 { (r / gap).powi(2) } else { 1.0 };
+    }
+    let whole = components.rows() == d;
+    let scores = cosines.lengths.map(|lengths| {
+        let mut scores = within.vectors.first_columns(d.min(within.values.len()));
+        for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
+            let own = scores.row_mut(row).iter_mut().zip(&within.values);
+            own.for_each(|(s, theta)| *s *= lengths[i] * (m as f64 * theta.max(0.0)).sqrt());
+        }
+        scores
+    });
+    let certified = Certified {
+        residual,
+        sine_bound: if whole { 0.0 } else { f64::sqrt(square).min(1.0) },
+        vectors: components,
+        ..within
+    };
+    Ok(Found { certified, scores })
 }

@@ -33,7 +33,7 @@ const MAX_REFINEMENTS: usize = 2;
 /// Fits a model to all samples of a source.
 pub fn fit<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
     let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
-    Fit { config, source, runner, solver, warnings: Vec::new(), passes_before: runner.passes() }.run()
+    Fit { config, source, runner, solver, warnings: Vec::new(), passes_before: runner.passes(), scores: None }.run()
 }
 
 struct Fit<'a, R> {
@@ -43,6 +43,8 @@ struct Fit<'a, R> {
     solver: Solver,
     warnings: Vec<String>,
     passes_before: usize,
+    /// Scores of the kept samples and who has a direction, where the solver knows them without a pass.
+    scores: Option<(Matrix, Vec<bool>)>,
 }
 
 impl<R: Runner> Fit<'_, R> {
@@ -154,7 +156,8 @@ impl<R: Runner> Fit<'_, R> {
         kept: Option<&[bool]>,
     ) -> Result<Certified> {
         let (config, runner, d) = (self.config, self.runner, self.config.components);
-        let by_passes = |precision| ByPasses { source: self.source, directions, precision, runner };
+        let source = self.source;
+        let by_passes = |precision| ByPasses { source, directions, precision, runner };
         let found = match self.solver {
             Solver::Scatter => {
                 let (mut matrix, speakers) = runner.run(&Scatter::new(directions), self.source)?;
@@ -173,13 +176,10 @@ impl<R: Runner> Fit<'_, R> {
                     None => cosines.speaks.clone(),
                 };
                 self.require_directions(kept.contains(&true))?;
-                let vectors = {
-                    let matrix = cosines.restricted(&kept);
-                    let d = d.min(matrix.rows());
-                    eigen::top_vectors(&matrix, d, config.tolerance, config.seed, runner)?
-                };
-                let vectors = cosines::back_project(&vectors, &directions, &kept, self.source, runner)?;
-                self.certified(&by_passes(Precision::Double), vectors)?
+                let speaks = cosines.speaks.clone();
+                let found = cosines::solve(cosines, &kept, &directions, config, self.source, runner)?;
+                self.scores = found.scores.map(|scores| (scores, speaks));
+                found.certified
             }
             Solver::Krylov | Solver::Auto => {
                 let working = by_passes(Precision::Working);
@@ -235,12 +235,16 @@ impl<R: Runner> Fit<'_, R> {
         Ok(())
     }
 
-    /// Variances along the components, and who spoke. One pass; none for classical PCA.
+    /// Variances along the components, and who spoke. One pass; none for classical PCA or where scores are there.
     fn scales(&self, directions: Directions<'_>, found: &Certified) -> Result<(Vec<f64>, Vec<bool>)> {
         let (d, n) = (self.config.components, self.source.shape().samples);
         if self.config.weighting == Weighting::Uniform && self.config.screen == Screen::Everyone {
             let unbiased = n as f64 / (n as f64 - 1.0);
             return Ok((found.values[..d].iter().map(|l| l * unbiased).collect(), vec![true; n]));
+        }
+        if let Some((scores, speaks)) = &self.scores {
+            let column = |j: usize| (0..scores.rows()).map(|i| scores[(i, j)]).collect::<Vec<_>>();
+            return Ok(((0..d).map(|j| robust_scale(&column(j)).powi(2)).collect(), speaks.clone()));
         }
         let vectors = found.vectors.first_columns(d);
         let every = (n * d).div_ceil(SCALE_SCORES);
