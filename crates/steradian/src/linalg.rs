@@ -85,13 +85,9 @@ impl Matrix {
 
     /// The same numbers with rows as columns.
     pub fn transposed(&self) -> Self {
-        let mut out = Self::zeros(self.columns, self.rows);
-        for i in 0..self.rows {
-            for j in 0..self.columns {
-                out.data[j * self.rows + i] = self.data[i * self.columns + j];
-            }
-        }
-        out
+        let column = |j: usize| self.data[j..].iter().step_by(self.columns).copied();
+        let data = (0..self.columns).flat_map(|j| column(j).take(self.rows)).collect();
+        Self { rows: self.columns, columns: self.rows, data }
     }
 
     /// A view of all of it.

@@ -62,7 +62,11 @@ impl Model {
     /// The model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (d, features, n) = (self.n_components(), self.n_features(), self.kept.len());
-        let doubles = |values: &[f64]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+        let doubles = |values: &[f64]| {
+            let mut bytes = Vec::with_capacity(values.len() * 8);
+            values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
+            bytes
+        };
         let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
         let mut arrays = vec![
             ("center", Dtype::F64, vec![features], doubles(&self.center)),

@@ -5,7 +5,7 @@
 //! | solver | work |
 //! |---|---|
 //! | scatter | n D^2, then the D x D eigenproblem |
-//! | gram | n^2 D, then the n x n eigenproblem, then two passes of l vectors |
+//! | gram | n^2 D, then the n x n eigenproblem, then half a pass of l vectors |
 //! | krylov | ten passes of 4 n D l, counted [`SKINNY`] times since narrow products run slower |
 //!
 //! A full eigenproblem of dimension N costs 10 N^3, an iterated one 24 products of N x N with l vectors. With a cone,
@@ -154,7 +154,7 @@ impl Costs<'_> {
         let cone = if self.has_cone() { pairs } else { 0.0 };
         match solver {
             Solver::Scatter => n * features * features + eigen(features) + cone,
-            Solver::Gram => pairs + eigen(n) + 1.5 * pass,
+            Solver::Gram => pairs + eigen(n) + 0.5 * pass,
             Solver::Krylov | Solver::Auto => (KRYLOV_PASSES + 1) as f64 * pass + cone,
         }
     }
@@ -203,7 +203,7 @@ impl Costs<'_> {
                 steps.push(Step { name: name.to_owned(), passes, bytes });
             }
         };
-        step("mean and check", usize::from(float || (config.center == Center::Mean && !gram)), data);
+        step("mean and check", usize::from(float || config.center == Center::Mean), data);
         match config.center {
             Center::Median => {
                 step("median of each feature", median::passes(shape), shape.element.bytes() as u64 * data);
@@ -218,8 +218,8 @@ impl Costs<'_> {
         if gram {
             step("products of all pairs", 1, pairs);
         }
-        if within_gram {
-            let confirm = usize::from(float && config.center == Center::SpatialMedian);
+        if within_gram && config.center == Center::SpatialMedian {
+            let confirm = usize::from(float);
             step("center from the products", 1 + confirm, (1 + confirm) as u64 * data);
         }
         if let Screen::Cone(cone) = config.screen {
@@ -238,13 +238,14 @@ impl Costs<'_> {
         }
         match solver {
             Solver::Scatter => step("scatter matrix", 1, data),
-            Solver::Gram => step("components and certificate", 2, 2 * data),
+            Solver::Gram => step("components", 1, data),
             Solver::Krylov | Solver::Auto => {
                 step("block Krylov and certificate", KRYLOV_PASSES + 1, (KRYLOV_PASSES as u64 + 1) * data);
             }
         }
         let classical = config.weighting == Weighting::Uniform && !self.has_cone();
-        step("robust variances", usize::from(!classical), data);
+        let recentered = matches!(config.screen, Screen::Cone(cone) if cone.recenter);
+        step("robust variances", usize::from(!(classical || within_gram && !recentered)), data);
         steps
     }
 }

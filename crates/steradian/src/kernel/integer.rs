@@ -11,8 +11,10 @@ use crate::block::Rows;
 
 /// What is subtracted from each byte.
 pub(crate) const MIDDLE_BYTE: f64 = 128.0;
-/// Columns multiplied at a time: two tiles of 96 rows fit into the second-level cache.
-const DEPTH: usize = 768;
+/// Rows of a tile that suits these products: converting them is then a small part of the work.
+pub(crate) const BYTE_TILE_ROWS: usize = 192;
+/// Columns multiplied at a time: two tiles fit into the second-level cache.
+const DEPTH: usize = 384;
 /// Columns after which 32-bit sums could overflow: 2^31 / 2^14, rounded down to whole panels.
 const EXACT_COLUMNS: usize = (1 << 17) / DEPTH * DEPTH;
 /// Rows and columns of a register tile.
@@ -33,7 +35,7 @@ pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>) -> Vec<f6
         Arch::new().dispatch(Centered { data: left, start, end, out: &mut a });
         Arch::new().dispatch(Centered { data: right, start, end, out: &mut b });
         add_products(&a, &b, (end - start).next_multiple_of(LANES), &mut sums);
-        if end == left.columns() || end % EXACT_COLUMNS == 0 {
+        if end == left.columns() || end.is_multiple_of(EXACT_COLUMNS) {
             for i in 0..m {
                 let row = &mut sums[i * b_rows..i * b_rows + n];
                 out[i * n..(i + 1) * n].iter_mut().zip(row).for_each(|(o, s)| *o += f64::from(std::mem::take(s)));

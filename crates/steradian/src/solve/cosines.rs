@@ -18,7 +18,7 @@ use crate::center::spatial_median::{self, Start};
 use crate::config::{Center, Config, Weighting};
 use crate::element::ElementType;
 use crate::error::Result;
-use crate::kernel::integer::MIDDLE_BYTE;
+use crate::kernel::integer::{BYTE_TILE_ROWS, MIDDLE_BYTE};
 use crate::linalg::{Matrix, orthonormalize_in_order, product};
 use crate::run::Runner;
 use crate::source::Source;
@@ -79,7 +79,8 @@ pub(super) fn with_center(
         (middle, _) => vec![middle.unwrap_or(0.0); shape.features],
     };
     let plain = Directions::new(&origin, Weighting::Uniform, None);
-    let mut raw = runner.run_pairs(&Gram::new(plain, n), source, TILE_ROWS)?;
+    let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
+    let mut raw = runner.run_pairs(&Gram::new(plain, n), source, tile_rows)?;
     let usable = raw.data().iter().all(|x| x.is_finite());
     let shares = if let Some(start) = start.as_ref().filter(|_| median && usable) {
         let (shares, warning) = spatial_median::by_gram(&raw, start, runner)?;
@@ -203,10 +204,17 @@ pub(super) fn solve(
     let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
     drop(matrix);
     let mut y = Matrix::zeros(kept.len(), within.vectors.columns());
+    // Known lengths go into the coefficients, so that the pass need not measure them again.
+    let inverse = |i: usize| match (&cosines.lengths, config.weighting) {
+        (Some(lengths), Weighting::InverseNorm) => 1.0 / lengths[i],
+        _ => 1.0,
+    };
     for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
-        y.row_mut(i).copy_from_slice(within.vectors.row(row));
+        y.row_mut(i).iter_mut().zip(within.vectors.row(row)).for_each(|(y, v)| *y = v * inverse(i));
     }
-    let sketch = Sketch::new(*directions, Coefficients::Given(&y), Precision::Double, source.shape().element);
+    let plain = Directions::new(directions.center(), Weighting::Uniform, None);
+    let speaking = if cosines.lengths.is_some() { plain } else { *directions };
+    let sketch = Sketch::new(speaking, Coefficients::Given(&y), Precision::Double, source.shape().element);
     let (mut components, _) = runner.run(&sketch, source)?;
     runner.compute(|| orthonormalize_in_order(&mut components));
     let largest = within.values[0];

@@ -31,10 +31,8 @@ const ROUNDING: f64 = 1e-13;
 /// A unit direction of which less than this is new was rounding, too.
 const HALF_LOST: f64 = 0.5;
 
-/// Columns that shrink by more than this when the basis is removed are swept twice.
-const OFTEN_ENOUGH: f64 = 10.0;
 /// Columns that shrink by more than this are swept once more after they were made long.
-const LOST_DIGITS: f64 = 1e4;
+const LOST_DIGITS: f64 = 100.0;
 
 /// Columns of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,11 +121,9 @@ impl State {
         self.basis.push(std::mem::take(&mut self.next));
         let full = z.column_norms();
         let mut inner = self.project_out(&mut z);
-        // Twice is enough: the second sweep removes what rounding left of the first, where much was removed.
-        if shrunk(&full, &z) > OFTEN_ENOUGH {
-            let again = self.project_out(&mut z);
-            inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
-        }
+        // Twice is enough, and once is not: what one sweep leaves grows from step to step until the basis is no basis.
+        let again = self.project_out(&mut z);
+        inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
         let lost = shrunk(&full, &z);
         let mut h = Matrix::zeros(old + new, old + new);
         for i in 0..old {

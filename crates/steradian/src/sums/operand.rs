@@ -190,7 +190,7 @@ impl Operand {
     /// The D x l matrix that such a Z holds.
     pub(super) fn unpadded(&self, z: Vec<f64>) -> Matrix {
         let padded = self.padded_columns();
-        let features = if padded == 0 { 0 } else { z.len() / padded };
+        let features = z.len().checked_div(padded).unwrap_or(0);
         if padded == self.columns && self.columns <= WIDTHS[WIDTHS.len() - 1] {
             return Matrix::from_vec(features, self.columns, z);
         }
