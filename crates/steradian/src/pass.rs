@@ -22,8 +22,8 @@ const BLOCK_ELEMENTS: usize = 1 << 25;
 const LARGE_SUM_BYTES: usize = 1 << 20;
 /// Cells at most when sums are small: enough for many threads.
 const MANY_CELLS: usize = 64;
-/// Cells at most when sums are large: one is being added to, and the tree holds at most two more.
-const FEW_CELLS: usize = 4;
+/// Cells at most when sums are large: one waits while the other is being added to.
+const FEW_CELLS: usize = 2;
 
 /// How the rows are cut: blocks within cells. A function of the shape and the sum's size, never of the threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

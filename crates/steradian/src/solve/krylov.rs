@@ -22,10 +22,10 @@ use crate::run::Runner;
 const MAX_STEPS: usize = 300;
 /// Blocks of a basis, at most.
 const MAX_BLOCKS: usize = 12;
-/// Blocks of a basis, at least: two to grow and one to restart from.
-const MIN_BLOCKS: usize = 4;
+/// Blocks of a basis, at least: one to restart from and two to grow.
+const MIN_BLOCKS: usize = 3;
 /// Bytes of a basis, about, where it is not needed smaller.
-const BASIS_BYTES: usize = 64 << 20;
+const BASIS_BYTES: usize = 32 << 20;
 /// A direction shorter than this, relative to the largest eigenvalue, is rounding.
 const ROUNDING: f64 = 1e-13;
 /// A unit direction of which less than this is new was rounding, too.
