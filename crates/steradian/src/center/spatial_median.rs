@@ -5,7 +5,7 @@
 //! matrix K of products around any origin o, the point is o + sum a_i (x_i - o), distances are
 //! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
 
-use super::weiszfeld::{Evaluation, MAX_EVALUATIONS, Pulled, minimise, remaining_step};
+use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, Pulled, minimise};
 use crate::block::each_element;
 use crate::element::{Element, ElementType};
 use crate::error::Result;
@@ -105,16 +105,9 @@ pub(crate) fn by_passes(
     impl<R: Runner> Pulled for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
             let sum = self.runner.run(&Pull::new(y, None, self.coincidence), self.source)?;
-            let pull_length = distance(&sum.pull, &vec![0.0; y.len()]);
-            let remaining = remaining_step(sum.coincident, pull_length);
-            let per_sample = if sum.inverse_lengths > 0.0 { remaining / sum.inverse_lengths } else { 0.0 };
-            Ok(Evaluation {
-                step: sum.pull.iter().map(|p| p * per_sample).collect(),
-                step_length: pull_length * per_sample,
-                lengths: sum.lengths,
-                settled: remaining == 0.0,
-                nearest: sum.nearest,
-            })
+            let plain = |values: Vec<f64>| Imaged { image: values.clone(), own: values };
+            let weighed = Evaluation::new(plain(y.to_vec()), plain(sum.pull), sum.inverse_lengths, sum.coincident);
+            Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..weighed })
         }
 
         fn sample(&mut self, index: usize) -> Result<Vec<f64>> {
@@ -161,16 +154,9 @@ pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Res
                 }
             }
             pull.iter_mut().zip(a).for_each(|(p, a)| *p -= inverse_lengths * a);
-            let pull_length = dot(&pull, &self.times(&pull)).max(0.0).sqrt();
-            let remaining = remaining_step(coincident, pull_length);
-            let per_sample = if inverse_lengths > 0.0 { remaining / inverse_lengths } else { 0.0 };
-            Ok(Evaluation {
-                step: pull.iter().map(|p| p * per_sample).collect(),
-                step_length: pull_length * per_sample,
-                lengths,
-                settled: remaining == 0.0,
-                nearest,
-            })
+            let pull = Imaged { image: self.times(&pull), own: pull };
+            let point = Imaged { own: a.to_vec(), image: ka };
+            Ok(Evaluation { lengths, nearest, ..Evaluation::new(point, pull, inverse_lengths, coincident) })
         }
 
         fn sample(&mut self, index: usize) -> Result<Vec<f64>> {

@@ -3,35 +3,93 @@
 //! | symbol | here |
 //! |---|---|
 //! | y | the point, as coordinates or as weights of samples |
-//! | T(y) | `y + step` |
+//! | minus the gradient | `pull`: the sum of unit directions from y to the samples |
 //!
-//! Each step is the next point of a descent; Anderson mixing of the last few steps (Walker and Ni 2011) jumps ahead,
-//! and is taken back when the sum of distances rises. When the point approaches a sample, that sample is tried, since
-//! the iteration would only creep towards it. An evaluation is one pass over the data, or none when y is weights and
-//! the n x n matrix is there.
+//! The sum of distances is convex, and smooth away from samples, so a quasi-Newton step (limited-memory BFGS, Nocedal
+//! 1980) with Weiszfeld's step as its first guess gets through narrow valleys; where it raises the sum, Weiszfeld's own
+//! step, which never does, takes its place. When the point approaches a sample, that sample is tried, since the
+//! iteration would only creep towards it. An evaluation is one pass over the data, or none when y is weights and the
+//! n x n matrix is there; then inner products in data space go through that matrix, so that every vector carries its
+//! image (itself when y is coordinates).
+
+use std::collections::VecDeque;
 
 use crate::error::Result;
-use crate::linalg::{Matrix, symmetric_eigen};
 
-/// Steps that are mixed.
-const MEMORY: usize = 6;
+/// Steps that shape the next one.
+const MEMORY: usize = 8;
 /// Samples that are tried as the answer.
 const SAMPLE_TRIALS: usize = 4;
+/// A sample nearer than this many steps may be what makes the steps short.
+const BESIDE: f64 = 1e3;
+/// Attempts to shorten a step that raised the sum; the last is Weiszfeld's own, which never does.
+const RETREATS: usize = 3;
+/// Rises of the sum of distances below this share are rounding.
+const ROUNDING: f64 = 1e-14;
 /// Evaluations before giving up.
 pub(crate) const MAX_EVALUATIONS: usize = 100;
 
+/// A vector of the representation, and what inner products are taken with.
+#[derive(Debug, Clone)]
+pub(crate) struct Imaged {
+    pub own: Vec<f64>,
+    pub image: Vec<f64>,
+}
+
+impl Imaged {
+    fn dot(&self, other: &Self) -> f64 {
+        self.own.iter().zip(&other.image).map(|(a, b)| a * b).sum()
+    }
+
+    fn length(&self) -> f64 {
+        self.dot(self).max(0.0).sqrt()
+    }
+
+    fn add(&mut self, factor: f64, other: &Self) {
+        self.own.iter_mut().zip(&other.own).for_each(|(a, b)| *a += factor * b);
+        self.image.iter_mut().zip(&other.image).for_each(|(a, b)| *a += factor * b);
+    }
+
+    fn minus(mut self, other: &Self) -> Self {
+        self.add(-1.0, other);
+        self
+    }
+}
+
 /// What the samples do to a point.
+#[derive(Debug)]
 pub(crate) struct Evaluation {
-    /// T(y) - y.
-    pub step: Vec<f64>,
-    /// Its length in data units.
-    pub step_length: f64,
+    /// The point.
+    pub point: Imaged,
+    /// The sum of unit directions to the samples that do not lie on it.
+    pub pull: Imaged,
+    /// Weiszfeld's step is this much of the pull.
+    pub per_pull: f64,
     /// The sum of distances.
     pub lengths: f64,
-    /// The samples on the point outweigh the pull of the others: it is the answer.
-    pub settled: bool,
+    /// Samples on the point.
+    pub coincident: u64,
     /// The nearest other sample and its distance.
     pub nearest: Option<(usize, f64)>,
+}
+
+impl Evaluation {
+    /// Vardi and Zhang's correction shortens Weiszfeld's step by what the samples on the point hold back.
+    pub(crate) fn new(point: Imaged, pull: Imaged, inverse_lengths: f64, coincident: u64) -> Self {
+        let held = if coincident == 0 { 0.0 } else { (coincident as f64 / pull.length()).min(1.0) };
+        let per_pull = if inverse_lengths > 0.0 { (1.0 - held) / inverse_lengths } else { 0.0 };
+        Self { point, pull, per_pull, lengths: 0.0, coincident, nearest: None }
+    }
+
+    /// The samples on the point outweigh the pull of the others: it is the answer.
+    fn settled(&self) -> bool {
+        self.per_pull == 0.0
+    }
+
+    fn plain_step(&self) -> Imaged {
+        let scaled = |values: &[f64]| values.iter().map(|x| self.per_pull * x).collect();
+        Imaged { own: scaled(&self.pull.own), image: scaled(&self.pull.image) }
+    }
 }
 
 /// A point in some representation, and what samples do to it.
@@ -43,54 +101,64 @@ pub(crate) trait Pulled {
     fn sample(&mut self, index: usize) -> Result<Vec<f64>>;
 }
 
-/// Vardi and Zhang's correction: how much of Weiszfeld's step remains when `coincident` samples lie on the point and
-/// the others pull with a total of `pull_length` unit vectors. 0 means that the point is the answer.
-pub(crate) fn remaining_step(coincident: u64, pull_length: f64) -> f64 {
-    if coincident == 0 {
-        return 1.0;
-    }
-    if pull_length == 0.0 { 0.0 } else { (1.0 - coincident as f64 / pull_length).max(0.0) }
-}
-
 /// Minimises the sum of distances from `start` until a step is shorter than `tolerance`, in data units.
 /// Returns the point and whether that happened within [`MAX_EVALUATIONS`].
 pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64) -> Result<(Vec<f64>, bool)> {
     let mut y = start;
-    let mut best: Option<(f64, Vec<f64>)> = None; // the least sum of distances, and the plain step from there
-    let mut history = History::default();
+    let mut best: Option<Evaluation> = None;
+    let mut retreats = 0;
+    let mut curvature = Curvature::default();
     let mut tried: Vec<usize> = Vec::new();
     for evaluation in 1..=MAX_EVALUATIONS {
         let e = pulled.evaluate(&y)?;
-        if e.settled {
+        if e.settled() {
             return Ok((y, true));
         }
-        if e.step_length <= tolerance {
-            return Ok((sum(&y, &e.step), true));
+        if let Some(base) = best.take() {
+            if base.coincident + e.coincident == 0 {
+                curvature.learn(e.point.clone().minus(&base.point), base.pull.clone().minus(&e.pull));
+            }
+            // A step too far taught how the sum bends there: the next guess from the same point is shorter.
+            if retreats < RETREATS && e.lengths > base.lengths * (1.0 + ROUNDING) {
+                retreats += 1;
+                let plain = retreats == RETREATS || base.coincident > 0;
+                let step = if plain { base.plain_step() } else { curvature.step(&base) };
+                y = sum(&base.point.own, &step.own);
+                best = Some(base);
+                continue;
+            }
         }
-        if let Some((least, plain)) = &best
-            && e.lengths > *least
-            && !history.is_empty()
-        {
-            y = plain.clone();
-            history = History::default();
-            continue;
+        retreats = 0;
+        let plain = e.plain_step();
+        let step = if e.coincident == 0 { curvature.step(&e) } else { plain.clone() };
+        let plain_length = plain.length();
+        let reach = step.length().max(plain_length);
+        // Beside a sample every step is short, since that sample outweighs the others: the sample itself decides.
+        let beside = e.nearest.filter(|(_, distance)| *distance < BESIDE * plain_length);
+        if reach <= tolerance && beside.is_none() {
+            return Ok((sum(&y, &step.own), true));
         }
         if let Some((sample, distance)) = e.nearest
-            && evaluation > 3
-            && distance < 10.0 * e.step_length
-            && tried.len() < SAMPLE_TRIALS
-            && !tried.contains(&sample)
+            && (reach <= tolerance
+                || evaluation > 3
+                    && distance < 2.0 * reach.max(5.0 * plain_length)
+                    && tried.len() < SAMPLE_TRIALS
+                    && !tried.contains(&sample))
         {
             tried.push(sample);
             let candidate = pulled.sample(sample)?;
-            if pulled.evaluate(&candidate)?.settled {
+            let there = pulled.evaluate(&candidate)?;
+            if there.settled() {
                 return Ok((candidate, true));
             }
+            if reach <= tolerance {
+                y = sum(&candidate, &there.plain_step().own);
+                curvature = Curvature::default();
+                continue;
+            }
         }
-        let plain = sum(&y, &e.step);
-        let next = history.mix(&y, &e.step)?;
-        best = Some((e.lengths, plain));
-        y = next;
+        y = sum(&y, &step.own);
+        best = Some(e);
     }
     Ok((y, false))
 }
@@ -99,57 +167,42 @@ fn sum(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// The last points and steps, for Anderson mixing.
+/// What the last steps told about the curvature.
 #[derive(Default)]
-struct History {
-    last: Option<(Vec<f64>, Vec<f64>)>,
-    differences: std::collections::VecDeque<(Vec<f64>, Vec<f64>)>, // of steps, and of T
+struct Curvature {
+    pairs: VecDeque<(Imaged, Imaged, f64)>, // step, fall of the pull, their product
 }
 
-impl History {
-    fn is_empty(&self) -> bool {
-        self.last.is_none()
+impl Curvature {
+    fn learn(&mut self, step: Imaged, fall: Imaged) {
+        let product = step.dot(&fall);
+        if product <= f64::EPSILON * step.length() * fall.length() {
+            return;
+        }
+        if self.pairs.len() == MEMORY {
+            self.pairs.pop_front();
+        }
+        self.pairs.push_back((step, fall, product));
     }
 
-    /// Remembers y and its step, and returns the mixed next point.
-    fn mix(&mut self, y: &[f64], step: &[f64]) -> Result<Vec<f64>> {
-        if let Some((y_last, step_last)) = self.last.take() {
-            let by_step: Vec<f64> = step.iter().zip(&step_last).map(|(a, b)| a - b).collect();
-            let by_t = by_step.iter().zip(y.iter().zip(&y_last)).map(|(s, (a, b))| s + a - b).collect();
-            if self.differences.len() == MEMORY {
-                self.differences.pop_front();
-            }
-            self.differences.push_back((by_step, by_t));
+    /// The quasi-Newton step along the pull: the two-loop recursion.
+    fn step(&self, e: &Evaluation) -> Imaged {
+        let mut q = e.pull.clone();
+        let mut alphas = Vec::with_capacity(self.pairs.len());
+        for (step, fall, product) in self.pairs.iter().rev() {
+            let alpha = q.dot(step) / product;
+            q.add(-alpha, fall);
+            alphas.push(alpha);
         }
-        self.last = Some((y.to_vec(), step.to_vec()));
-        let mut next = sum(y, step);
-        for (gamma, (_, by_t)) in self.least_squares(step)?.into_iter().zip(&self.differences) {
-            next.iter_mut().zip(by_t).for_each(|(x, t)| *x -= gamma * t);
+        let first = match self.pairs.back() {
+            Some((_, fall, product)) => product / fall.dot(fall),
+            None => e.per_pull,
+        };
+        q.own.iter_mut().chain(&mut q.image).for_each(|x| *x *= first);
+        for ((step, fall, product), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
+            let beta = q.dot(fall) / product;
+            q.add(alpha - beta, step);
         }
-        Ok(next)
-    }
-
-    /// The mixture of step differences that is nearest to the step; directions of little weight are left out.
-    fn least_squares(&self, step: &[f64]) -> Result<Vec<f64>> {
-        let m = self.differences.len();
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let lengths: Vec<f64> = self.differences.iter().map(|(f, _)| dot(f, f).sqrt()).collect();
-        if m == 0 || lengths.iter().any(|l| !l.is_normal()) {
-            return Ok(vec![0.0; m]);
-        }
-        let mut gram = Matrix::zeros(m, m);
-        for i in 0..m {
-            for j in 0..m {
-                gram[(i, j)] = dot(&self.differences[i].0, &self.differences[j].0) / lengths[i] / lengths[j];
-            }
-        }
-        let right: Vec<f64> = (0..m).map(|i| dot(&self.differences[i].0, step) / lengths[i]).collect();
-        let (values, vectors) = symmetric_eigen(&gram)?;
-        let mut gamma = vec![0.0; m];
-        for k in (0..m).filter(|&k| values[k] > 1e-12 * values[0]) {
-            let along: f64 = (0..m).map(|i| vectors[(i, k)] * right[i]).sum::<f64>() / values[k];
-            (0..m).for_each(|i| gamma[i] += vectors[(i, k)] * along / lengths[i]);
-        }
-        Ok(gamma)
+        q
     }
 }
