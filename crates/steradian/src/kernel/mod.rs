@@ -7,3 +7,4 @@ pub(crate) mod fused;
 pub(crate) mod integer;
 pub(crate) mod machine;
 pub(crate) mod panel;
+pub(crate) mod pull;
