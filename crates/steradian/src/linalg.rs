@@ -73,7 +73,11 @@ impl Matrix {
 
     /// The first `count` columns.
     pub fn first_columns(&self, count: usize) -> Self {
-        let data = (0..self.rows).flat_map(|i| self.row(i)[..count].iter().copied()).collect();
+        if count == self.columns {
+            return self.clone();
+        }
+        let mut data = Vec::with_capacity(self.rows * count);
+        (0..self.rows).for_each(|i| data.extend_from_slice(&self.row(i)[..count]));
         Self { rows: self.rows, columns: count, data }
     }
 
@@ -85,8 +89,16 @@ impl Matrix {
 
     /// The same numbers with rows as columns.
     pub fn transposed(&self) -> Self {
-        let column = |j: usize| self.data[j..].iter().step_by(self.columns).copied();
-        let data = (0..self.columns).flat_map(|j| column(j).take(self.rows)).collect();
+        /// Rows at a time, so that what is read for one column is still in cache for the next.
+        const ROWS: usize = 64;
+        let mut data = vec![0.0; self.data.len()];
+        for start in (0..self.rows).step_by(ROWS) {
+            let end = (start + ROWS).min(self.rows);
+            for (j, column) in data.chunks_exact_mut(self.rows.max(1)).enumerate() {
+                let read = self.data[start * self.columns + j..].iter().step_by(self.columns);
+                column[start..end].iter_mut().zip(read).for_each(|(to, x)| *to = *x);
+            }
+        }
         Self { rows: self.columns, columns: self.rows, data }
     }
 
@@ -168,6 +180,14 @@ pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b
     // faer 0.24.4's `from_row_major_slice_with_stride_mut` swaps the strides; a transposed column-major view does not.
     let out = MatMut::from_column_major_slice_with_stride_mut(out, columns, rows, stride).transpose_mut();
     matmul(out, Accum::Add, a.0, b.0, scale, Par::Seq);
+}
+
+/// `out += a b'` in single precision; all hold contiguous rows, those of `a` and `b` are `depth` long.
+pub(crate) fn add_outer_single(out: &mut [f32], a: &[f32], b: &[f32], depth: usize) {
+    let (rows, columns) = (a.len() / depth, b.len() / depth);
+    let out = MatMut::from_row_major_slice_mut(out, rows, columns);
+    let (a, b) = (MatRef::from_row_major_slice(a, rows, depth), MatRef::from_row_major_slice(b, columns, depth));
+    matmul(out, Accum::Add, a, b.transpose(), 1.0, Par::Seq);
 }
 
 /// `a b` for two matrices.

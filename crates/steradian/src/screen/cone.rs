@@ -19,7 +19,7 @@ use crate::model::ConeReport;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{
-    Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, TILE_ROWS, Units,
+    CONE_TILE_ROWS, Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, Units,
     exact_cosine,
 };
 
@@ -53,7 +53,7 @@ pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner)
     let rule = Neighbours::new(directed.directions(), n, cone.cosine, threshold);
     let counts = match directed.cosines {
         Some(cosines) => directed.count(&rule, cosines)?,
-        None => runner.run_pairs(&rule, directed.source, TILE_ROWS)?,
+        None => runner.run_pairs(&rule, directed.source, CONE_TILE_ROWS)?,
     };
     let tau: Vec<i64> = counts
         .neighbours

@@ -203,7 +203,8 @@ pub(super) fn solve(
     let vectors = eigen::top_vectors(&matrix, d.min(m), config.tolerance, config.seed, runner)?;
     let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
     drop(matrix);
-    let mut y = Matrix::zeros(kept.len(), within.vectors.columns());
+    // Only d of the d + 1 vectors become components; the last was there for the certificate.
+    let mut y = Matrix::zeros(kept.len(), within.vectors.columns().min(d));
     // Known lengths go into the coefficients, so that the pass need not measure them again.
     let inverse = |i: usize| match (&cosines.lengths, config.weighting) {
         (Some(lengths), Weighting::InverseNorm) => 1.0 / lengths[i],

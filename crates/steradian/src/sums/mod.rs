@@ -23,7 +23,7 @@ pub use quantile::DigitCounts;
 pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
-pub(crate) use counts::exact_cosine;
+pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
 pub(crate) use gram::TILE_ROWS;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
 
