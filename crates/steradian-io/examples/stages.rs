@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [data, method, d, angle, ..] = &arguments[..] else {
         return Err("DATA METHOD D ANGLE [THREADS [ROUNDS]]".into());
     };
-    let mut config = Config::new(method.parse::<Method>()?, d.parse()?);
+    let method = Method::ALL.into_iter().find(|m| m.name() == method).ok_or("no such method")?;
+    let mut config = Config::new(method, d.parse::<usize>()?);
     if let Screen::Cone(cone) = &mut config.screen {
         *cone = Cone { angle: Angle::Degrees(angle.parse()?), ..*cone };
     }
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 _ => seen.push((progress.pass, progress.name, now, now)),
             }
         });
-        let source = steradian_io::open(data.as_ref(), &TableOptions::default())?;
+        let source = steradian_io::open(data, &TableOptions::default())?;
         let opened = start.elapsed().as_secs_f64();
         let model = steradian::fit(&config, &source, &runner)?;
         let total = start.elapsed().as_secs_f64();
