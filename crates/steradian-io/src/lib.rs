@@ -5,7 +5,10 @@
 //! reader never meets half a file.
 
 pub mod csv;
+mod csv_layout;
+mod csv_records;
 mod file_element;
+mod kept_rows;
 pub mod mapped;
 pub mod npy;
 mod npy_header;
