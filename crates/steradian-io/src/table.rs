@@ -103,7 +103,7 @@ pub(crate) fn select(path: &Path, columns: &[String], labels: &[String], header:
 }
 
 /// A list of labels that stays readable when the table is wide.
-fn list(labels: &[String]) -> String {
+pub(crate) fn list(labels: &[String]) -> String {
     const SHOWN: usize = 30;
     let head = labels.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match labels.len().saturating_sub(SHOWN) {
