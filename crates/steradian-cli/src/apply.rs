@@ -17,6 +17,8 @@ pub struct Apply {
     pub shape: fn(&Model, &Shape) -> Vec<usize>,
     /// What becomes of a block, row after row.
     pub block: fn(&Model, &Block<'_>) -> Result<Vec<f64>>,
+    /// The same by robust scores.
+    pub robust: fn(&Model, &Block<'_>) -> Result<Vec<f64>>,
 }
 
 impl Apply {
@@ -30,11 +32,11 @@ impl Apply {
         let notes = notes(&data);
         let shape = (self.shape)(&model, data.shape());
         let element = Model::output_element(data.shape().element);
+        let apply = if args.robust_scores || model.config.robust_scores { self.robust } else { self.block };
         work.begin_writing();
         let mut writer = NpyWriter::create(&args.output, element, &shape)?;
-        work.runner().for_each_block(self.name, &data, model.block_rows(), |block| {
-            writer.write(&(self.block)(&model, block)?)
-        })?;
+        work.runner()
+            .for_each_block(self.name, &data, model.block_rows(), |block| writer.write(&apply(&model, block)?))?;
         work.finish()?;
         writer.finish()?;
         notes.iter().for_each(|note| warn(note));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use steradian::{Angle, Center, Cosine, Method, Solver, Ties};
+use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
 /// Robust PCA at the price of PCA
@@ -55,9 +55,16 @@ pub enum Command {
     /// (n, h, w).
     #[command(after_help = "Example:\n  steradian reconstruct model.safetensors frames.npy -o background.npy")]
     Reconstruct(ApplyArgs),
+    /// Tell outliers from regular samples
+    ///
+    /// Two distances judge a sample: along the components (score distance) and away from them (orthogonal distance). The
+    /// cutoffs are in the model, so samples are judged without refitting. The worst come first in the table; the file has
+    /// all samples in data order.
+    #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv")]
+    Outliers(OutliersArgs),
     /// Show what a model file holds
     ///
-    /// Prints method, parameters, shape, certificate, and the share and variance of each component.
+    /// Prints method, parameters, shape, certificate, cutoffs, and the share and variance of each component.
     #[command(after_help = "Example:\n  steradian inspect model.safetensors --json")]
     Inspect(InspectArgs),
     /// Write the components of a model as .csv or .npy
@@ -121,11 +128,12 @@ pub struct FitArgs {
 #[command(next_help_heading = "How to fit")]
 pub struct FitOptions {
     /// Preset of center, screen and weighting
-    #[arg(long, value_name = "M", default_value = "angular", value_parser = methods())]
+    #[arg(long, value_name = "M", default_value = "robust", value_parser = methods())]
     pub method: Method,
-    /// Number of components
-    #[arg(short = 'd', long, value_name = "K", default_value = "2", value_parser = components)]
-    pub components: usize,
+    /// Components: how many, the share of robust variance they explain (between 0 and 1), or auto (as many as stand out
+    /// from noise)
+    #[arg(short = 'd', long, value_name = "K|SHARE|auto", default_value = "2", value_parser = components)]
+    pub components: Components,
     /// Where samples are seen from: mean, median, spatial-median, none, or a .npy file with one number per feature
     /// [default: the method's]
     #[arg(long, value_name = "C", value_parser = center)]
@@ -143,6 +151,15 @@ pub struct FitOptions {
     /// Take the mean of the samples in the cone as center; tae only
     #[arg(long)]
     pub recenter: bool,
+    /// Divide each feature by its robust scale first, for features in different units; undone in reconstructions
+    #[arg(long, default_value = "none", value_parser = scalings())]
+    pub scale: Scaling,
+    /// Directions that outlyingness looks along; robust and cells only [default: 250]
+    #[arg(long, value_name = "N")]
+    pub directions: Option<usize>,
+    /// Let transform and reconstruct use robust scores for this model, as if they were asked to
+    #[arg(long)]
+    pub robust_scores: bool,
     /// Count the cone's samples exactly; always so in this version
     #[arg(long)]
     pub exact: bool,
@@ -188,6 +205,33 @@ pub struct ApplyArgs {
     /// Array to write (.npy)
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
+    /// Scores by robust regression on the features, so that single bad cells do not move them
+    #[arg(long)]
+    pub robust_scores: bool,
+    /// Threads; 0 takes one per core; the answer does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// How to read tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// Arguments of `outliers`.
+#[derive(Debug, Args)]
+pub struct OutliersArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// Samples of the model's width
+    pub data: PathBuf,
+    /// Table to write (.csv), one line per sample in data order
+    #[arg(short, long, value_name = "FLAGS.csv")]
+    pub output: Option<PathBuf>,
+    /// Samples in the table on the terminal, the worst first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top: usize,
+    /// Print one json object with the counts
+    #[arg(long)]
+    pub json: bool,
     /// Threads; 0 takes one per core; the answer does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
@@ -255,12 +299,14 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 
 fn methods() -> impl TypedValueParser<Value = Method> {
     let help = |method: Method| match method {
+        Method::Robust => "outlying samples screened off, least sum of sines around the spatial median",
+        Method::Cells => "robust, with single bad cells cleaned",
         Method::Ae => "angular embedding around the mean",
         Method::Tae => "trimmed: angular embedding of the samples in the fullest cone, seen from the mean",
         Method::Angular => "angular embedding around the spatial median",
         Method::Pca => "classical PCA",
     };
-    one_of([Method::Ae, Method::Tae, Method::Angular, Method::Pca].map(|m| (m.name(), help(m), m)).to_vec())
+    one_of(Method::ALL.map(|m| (m.name(), help(m), m)).to_vec())
 }
 
 fn cosines() -> impl TypedValueParser<Value = Cosine> {
@@ -287,6 +333,13 @@ fn solvers() -> impl TypedValueParser<Value = Solver> {
     one_of([Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov].map(|s| (s.name(), help(s), s)).to_vec())
 }
 
+fn scalings() -> impl TypedValueParser<Value = Scaling> {
+    one_of(vec![
+        ("none", "features keep their units", Scaling::None),
+        ("mad", "by the median absolute deviation", Scaling::Mad),
+    ])
+}
+
 fn missing() -> impl TypedValueParser<Value = Missing> {
     one_of(vec![
         ("error", "refuse the table and name the place", Missing::Error),
@@ -294,16 +347,14 @@ fn missing() -> impl TypedValueParser<Value = Missing> {
     ])
 }
 
-fn components(text: &str) -> Result<usize, String> {
+fn components(text: &str) -> Result<Components, String> {
     match (text.parse::<usize>(), text.parse::<f64>()) {
-        (Ok(count), _) => Ok(count),
-        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Err(LATER.into()),
-        _ if text == "auto" => Err(LATER.into()),
-        _ => Err("give a whole number".into()),
+        (Ok(count), _) => Ok(Components::Count(count)),
+        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Ok(Components::Share(share)),
+        _ if text == "auto" => Ok(Components::Auto),
+        _ => Err("give a whole number, a share between 0 and 1, or auto".into()),
     }
 }
-
-const LATER: &str = "not available in this version; give a whole number";
 
 fn center(text: &str) -> Result<CenterChoice, String> {
     let named = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None];
@@ -355,10 +406,12 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_components_comes_later() {
-        assert_eq!(components("3"), Ok(3));
-        assert_eq!(components("auto"), Err(LATER.into()));
-        assert_eq!(components("0.95"), Err(LATER.into()));
-        assert_ne!(components("two"), Err(LATER.into()));
+    fn components_are_a_number_a_share_or_auto() {
+        assert_eq!(components("3"), Ok(Components::Count(3)));
+        assert_eq!(components("auto"), Ok(Components::Auto));
+        assert_eq!(components("0.95"), Ok(Components::Share(0.95)));
+        for bad in ["two", "1.5", "-1", "-0.5", "NaN", ""] {
+            assert!(components(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => cmd::fit::run(&args),
         Command::Transform(args) => cmd::transform::run(&args),
         Command::Reconstruct(args) => cmd::reconstruct::run(&args),
+        Command::Outliers(args) => cmd::outliers::run(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),

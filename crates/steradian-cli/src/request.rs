@@ -14,6 +14,19 @@ impl FitOptions {
             Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
         }
         self.adjust_cone(&mut config.screen)?;
+        match (&mut config.screen, self.directions) {
+            (_, None) => {}
+            (Screen::Outlyingness(screen), Some(directions)) => screen.directions = directions,
+            (_, Some(_)) => {
+                return Err(Error::asked(format!(
+                    "--directions is about outlyingness, which --method {} does not look at; use --method robust or leave \
+                     --directions out",
+                    self.method.name()
+                )));
+            }
+        }
+        config.scaling = self.scale;
+        config.robust_scores = self.robust_scores;
         config.solver = self.solver;
         config.tolerance = self.tol;
         config.seed = self.seed;

@@ -67,6 +67,10 @@ impl Source for Data {
         }
     }
 
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.feature_names().map(|names| names[feature].clone())
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
             Self::Npy(array) => array.visit(rows, visit),

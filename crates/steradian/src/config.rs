@@ -83,14 +83,134 @@ impl Default for Cone {
     }
 }
 
+/// The outlyingness of Stahel and Donoho: how far a sample lies from the bulk along the worst of many directions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlyingness {
+    /// How many directions through pairs of samples are looked along.
+    pub directions: usize,
+    /// The pairs, where they are not drawn.
+    pub pairs: Option<Vec<[usize; 2]>>,
+}
+
+impl Default for Outlyingness {
+    fn default() -> Self {
+        Self { directions: 250, pairs: None }
+    }
+}
+
+impl Outlyingness {
+    /// Refuses what cannot be done with `n` samples and `d` components.
+    fn check(&self, n: usize, d: usize) -> Result<()> {
+        if n < d + 3 {
+            return Err(Error::asked(format!(
+                "{n} samples are too few for the outlyingness screen with n_components = {d}; it needs at least {}, or use \
+                 the method angular",
+                d + 3
+            )));
+        }
+        let Some(pairs) = &self.pairs else {
+            return if self.directions > 0 {
+                Ok(())
+            } else {
+                Err(Error::asked("the outlyingness screen was given 0 directions; ask for at least 1"))
+            };
+        };
+        if pairs.is_empty() {
+            return Err(Error::asked("the list of pairs is empty; give at least one pair of samples"));
+        }
+        match pairs.iter().flatten().find(|&&sample| sample >= n) {
+            Some(sample) => Err(Error::asked(format!(
+                "a given pair names sample {sample}, but there are {n}; samples count from 0"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Who may speak.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Screen {
     /// Every sample that has a direction.
     Everyone,
     /// The samples in a cone around the sample that has most others near it (TAE).
     Cone(Cone),
+    /// The samples near the subspace of the least outlying half.
+    Outlyingness(Outlyingness),
+}
+
+impl Screen {
+    /// The name in model files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Everyone => "none",
+            Self::Cone(_) => "cone",
+            Self::Outlyingness(_) => "outlyingness",
+        }
+    }
+}
+
+/// What the fit makes small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Minus the sum of squared cosines to the subspace: one decomposition (AE, and PCA when weights are uniform).
+    SquaredCosine,
+    /// The sum of sines: a few reweighted decompositions; samples off the subspace pull less (AE-1).
+    Sine,
+}
+
+/// What happens to single bad cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cells {
+    /// They stay as they are.
+    Keep,
+    /// They are replaced by what the fit expects there, and the fit is repeated.
+    Clean,
+}
+
+/// Whether features are brought to one scale first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scaling {
+    /// Features keep their units.
+    None,
+    /// Each feature is divided by its median absolute deviation, times 1.4826.
+    Mad,
+}
+
+/// How many components are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Components {
+    /// This many.
+    Count(usize),
+    /// As many as explain this share of the robust variance.
+    Share(f64),
+    /// As many as stand out from noise (parallel analysis on the sphere).
+    Auto,
+}
+
+impl Components {
+    /// The most that are looked at where the number is not given.
+    const SEARCHED: usize = 30;
+
+    /// The number, or the most that it may become for data of this shape.
+    pub fn at_most(self, shape: &Shape) -> usize {
+        match self {
+            Self::Count(count) => count,
+            Self::Share(_) | Self::Auto => {
+                Self::SEARCHED.min(shape.features).min(shape.samples.saturating_sub(1) / 2).max(1)
+            }
+        }
+    }
+}
+
+impl From<usize> for Components {
+    fn from(count: usize) -> Self {
+        Self::Count(count)
+    }
 }
 
 /// How much a sample says: the weight w in `sum w^2 (x - mu)(x - mu)'`.
@@ -139,17 +259,26 @@ pub enum Method {
     Tae,
     /// Angular embedding around the spatial median (spherical PCA of Locantore et al. 1999).
     Angular,
+    /// Outlyingness screen, spatial median, sum of sines: withstands almost half of the samples being wrong.
+    Robust,
+    /// The robust method with single bad cells cleaned.
+    Cells,
     /// Classical PCA.
     Pca,
 }
 
 impl Method {
+    /// All of them, in the order in which help lists them.
+    pub const ALL: [Self; 6] = [Self::Robust, Self::Cells, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
+
     /// The name on the command line and in model files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ae => "ae",
             Self::Tae => "tae",
             Self::Angular => "angular",
+            Self::Robust => "robust",
+            Self::Cells => "cells",
             Self::Pca => "pca",
         }
     }
@@ -160,14 +289,20 @@ impl Method {
 pub struct Config {
     /// The preset this began as; it names the method in models and reports.
     pub method: Method,
-    /// The number of components, d.
-    pub components: usize,
+    /// The number of components, d, or how it is found.
+    pub components: Components,
     /// Where samples are seen from.
     pub center: Center,
     /// Who may speak.
     pub screen: Screen,
     /// How much a sample says.
     pub weighting: Weighting,
+    /// What the fit makes small.
+    pub loss: Loss,
+    /// What happens to single bad cells.
+    pub cells: Cells,
+    /// Whether features are brought to one scale first.
+    pub scaling: Scaling,
     /// How the eigenvectors are found.
     pub solver: Solver,
     /// The largest sine of an angle between the found and the exact subspace that counts as converged.
@@ -176,48 +311,71 @@ pub struct Config {
     pub seed: u64,
     /// Bytes that the fit may allocate.
     pub memory_limit: Option<u64>,
+    /// Whether scores under the model are robust unless asked otherwise.
+    pub robust_scores: bool,
+    /// Whether the total robust variance is wanted, which variances are shares of; it reads some samples once more.
+    pub total_variance: bool,
 }
 
 impl Config {
     /// The preset of a method for `components` components.
-    pub fn new(method: Method, components: usize) -> Self {
-        let (center, screen, weighting) = match method {
-            Method::Ae => (Center::Mean, Screen::Everyone, Weighting::InverseNorm),
-            Method::Tae => (Center::Mean, Screen::Cone(Cone::default()), Weighting::InverseNorm),
-            Method::Angular => (Center::SpatialMedian, Screen::Everyone, Weighting::InverseNorm),
-            Method::Pca => (Center::Mean, Screen::Everyone, Weighting::Uniform),
+    pub fn new(method: Method, components: impl Into<Components>) -> Self {
+        let outlyingness = Screen::Outlyingness(Outlyingness::default());
+        let (center, screen) = match method {
+            Method::Ae | Method::Pca => (Center::Mean, Screen::Everyone),
+            Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
+            Method::Angular => (Center::SpatialMedian, Screen::Everyone),
+            Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
         };
+        let sine = matches!(method, Method::Robust | Method::Cells);
         Self {
             method,
-            components,
+            components: components.into(),
             center,
             screen,
-            weighting,
+            weighting: if method == Method::Pca { Weighting::Uniform } else { Weighting::InverseNorm },
+            loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
+            cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
+            scaling: Scaling::None,
             solver: Solver::Auto,
             tolerance: 1e-6,
             seed: 0,
             memory_limit: None,
+            robust_scores: false,
+            total_variance: false,
         }
     }
 
     /// Refuses what cannot be done for data of this shape, before anything heavy happens.
     pub fn check(&self, shape: &Shape) -> Result<()> {
-        let (n, features, d) = (shape.samples, shape.features, self.components);
+        let (n, features) = (shape.samples, shape.features);
         if n == 0 || features == 0 {
             return Err(Error::data(format!("the data are empty ({n} samples x {features} features); nothing to fit")));
         }
         if n == 1 {
             return Err(Error::data("a single sample has no direction around its own center; at least 2 are needed"));
         }
-        if d == 0 {
-            return Err(Error::asked("n_components = 0; ask for at least 1"));
+        match self.components {
+            Components::Count(0) => return Err(Error::asked("n_components = 0; ask for at least 1")),
+            Components::Count(d) if d > n.min(features) => {
+                return Err(Error::asked(format!(
+                    "n_components = {d} exceeds min(n_samples, n_features) = {}; ask for at most {}",
+                    n.min(features),
+                    n.min(features)
+                )));
+            }
+            Components::Share(share) if !(share > 0.0 && share < 1.0) => {
+                return Err(Error::asked(format!(
+                    "n_components = {share} is no share; give a number between 0 and 1, a whole number, or auto"
+                )));
+            }
+            _ => {}
         }
-        if d > n.min(features) {
-            return Err(Error::asked(format!(
-                "n_components = {d} exceeds min(n_samples, n_features) = {}; ask for at most {}",
-                n.min(features),
-                n.min(features)
-            )));
+        if let Screen::Outlyingness(screen) = &self.screen {
+            screen.check(n, self.components.at_most(shape))?;
+        }
+        if self.loss == Loss::Sine && self.weighting == Weighting::Uniform {
+            return Err(Error::asked("the sum of sines is about directions; use it with angular weights"));
         }
         if let Screen::Cone(Cone { angle: Angle::Degrees(angle), .. }) = self.screen
             && !(angle > 0.0 && angle <= 90.0)

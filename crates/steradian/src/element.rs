@@ -32,6 +32,11 @@ impl ElementType {
         matches!(self, Self::F32 | Self::F64)
     }
 
+    /// Whether it is double precision, and work on it is too.
+    pub const fn is_double(self) -> bool {
+        matches!(self, Self::F64)
+    }
+
     /// The name numpy users know.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! The estimator as a builder: options, then `fit`.
 
-use crate::config::{Center, Config, Method, Screen, Solver, Weighting};
+use crate::config::{Cells, Center, Components, Config, Loss, Method, Scaling, Screen, Solver, Weighting};
 use crate::error::Result;
 use crate::model::Model;
 use crate::run::Local;
@@ -14,13 +14,13 @@ pub struct AngularEmbedding {
 }
 
 impl AngularEmbedding {
-    /// `components` components around the spatial median.
-    pub fn new(components: usize) -> Self {
-        Self::preset(Method::Angular, components)
+    /// The robust method: outlyingness screen, spatial median, least sum of sines.
+    pub fn new(components: impl Into<Components>) -> Self {
+        Self::preset(Method::Robust, components)
     }
 
     /// A method's preset; later options override it.
-    pub fn preset(method: Method, components: usize) -> Self {
+    pub fn preset(method: Method, components: impl Into<Components>) -> Self {
         Self { config: Config::new(method, components), threads: 0 }
     }
 
@@ -39,6 +39,24 @@ impl AngularEmbedding {
     /// How much a sample says.
     pub fn weighting(mut self, weighting: Weighting) -> Self {
         self.config.weighting = weighting;
+        self
+    }
+
+    /// What the fit makes small.
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.config.loss = loss;
+        self
+    }
+
+    /// What happens to single bad cells.
+    pub fn cells(mut self, cells: Cells) -> Self {
+        self.config.cells = cells;
+        self
+    }
+
+    /// Whether features are brought to one scale first.
+    pub fn scaling(mut self, scaling: Scaling) -> Self {
+        self.config.scaling = scaling;
         self
     }
 

@@ -17,9 +17,12 @@
 mod block;
 mod center;
 mod config;
+mod derived;
+mod diagnose;
 mod element;
 mod embedding;
 mod error;
+mod features;
 mod kernel;
 mod linalg;
 mod model;
@@ -27,20 +30,27 @@ mod pass;
 mod persist;
 mod plan;
 mod random;
+mod rank;
+mod robust_scores;
 mod run;
 mod screen;
 mod signs;
 mod solve;
 mod source;
 pub mod sums;
+mod univariate;
 
 pub use block::{Block, BlockData, BlockElement, Rows};
-pub use config::{Angle, Center, Cone, Config, Cosine, Method, Screen, Solver, Ties, Weighting};
+pub use config::{
+    Angle, Cells, Center, Components, Cone, Config, Cosine, Loss, Method, Outlyingness, Scaling, Screen, Solver, Ties,
+    Weighting,
+};
+pub use diagnose::{Diagnosis, Flag};
 pub use element::{Element, ElementType};
 pub use embedding::AngularEmbedding;
 pub use error::{Error, Result};
 pub use linalg::Matrix;
-pub use model::{Certificate, ConeReport, Model};
+pub use model::{Certificate, CleanedCells, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step};
 pub use run::{CancelToken, Local, Progress, Runner};

@@ -5,20 +5,25 @@
 //! | mu | `center` | D |
 //! | Q' | `components` | d x D, rows orthonormal |
 //!
-//! transform: s = (x - mu) Q; inverse: x = mu + s Q'; angle: theta with cos^2 theta = |s|^2 / |x - mu|^2.
+//! transform: s = (x - mu) Q; inverse: x = mu + s Q'. Where features were scaled, (x - mu) is divided by their scales
+//! first, and multiplied by them last.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::config::{Config, Method, Solver};
+use crate::diagnose::{Diagnosis, Flag};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::kernel::panel;
 use crate::linalg::{Matrix, View, add_product};
+use crate::robust_scores::robust_scores;
 use crate::run::Local;
 use crate::source::{Shape, Source};
 
+/// Residuals beyond this many scales of their feature are cleaned.
+pub(crate) const CELL_LIMIT: f64 = 3.0;
 /// Rows that one task projects.
 const CHUNK_ROWS: usize = 32;
 
@@ -51,6 +56,15 @@ impl ConeReport {
     }
 }
 
+/// What became of single cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CleanedCells {
+    /// The residual of a cell beyond which it is cleaned, for each feature.
+    pub limits: Vec<f64>,
+    /// The share of the cells of the fit's samples that were cleaned.
+    pub share: f64,
+}
+
 /// A fitted subspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -60,18 +74,28 @@ pub struct Model {
     pub solver: Solver,
     /// The shape of the data it was fitted on.
     pub shape: Shape,
-    /// Where samples are seen from, mu.
+    /// Where samples are seen from, mu, in data units.
     pub center: Vec<f64>,
+    /// What each feature is divided by, after the center is subtracted; `None` where features keep their units.
+    pub scale: Option<Vec<f64>>,
     /// The components: d x D, rows orthonormal, in order of their shares.
     pub components: Matrix,
     /// Angular shares: eigenvalues on the sphere, which sum to at most 1; `None` for classical PCA.
     pub shares: Option<Vec<f64>>,
     /// The variance along each component in data units.
     pub variances: Vec<f64>,
+    /// The sum over features of their squared robust scale, where it was asked for.
+    pub total_variance: Option<f64>,
+    /// Why there are this many components, where the number was found.
+    pub chosen: Option<String>,
     /// Which samples the components come from.
     pub kept: Vec<bool>,
     /// What the cone found, when there was one.
     pub cone: Option<ConeReport>,
+    /// The sum of sines before each step of the last refinement, and after all; empty for other losses.
+    pub objective: Vec<f64>,
+    /// Which cells were cleaned, when cells were.
+    pub cells: Option<CleanedCells>,
     /// Cutoffs of score and orthogonal distance; NaN while undefined.
     pub cutoffs: [f64; 2],
     /// How sure the answer is.
@@ -130,6 +154,40 @@ impl Model {
         Ok(self.project(block)?.0)
     }
 
+    /// The scores of a block by Huber-weighted least squares over the features: cells that do not fit count less.
+    pub fn robust_transform_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        let (d, features) = (self.n_components(), self.n_features());
+        let mut scores = self.transform_block(block)?;
+        let cell_scales: Option<Vec<f64>> =
+            self.cells.as_ref().map(|cells| cells.limits.iter().map(|limit| limit / CELL_LIMIT).collect());
+        scores.par_chunks_mut(d.max(1)).enumerate().try_for_each(|(row, scores)| {
+            let mut sample = vec![0.0; features];
+            panel::center(block, row..row + 1, 0..features, &self.center, None, &mut sample);
+            self.to_scale(&mut sample, 0..features);
+            robust_scores(&sample, &self.components, cell_scales.as_deref(), scores)
+        })?;
+        Ok(scores)
+    }
+
+    /// The samples of a block as the model sees them by their robust scores.
+    pub fn robust_reconstruct_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        self.inverse(&self.robust_transform_block(block)?)
+    }
+
+    /// Which cells of a block the model would clean, row after row: those beyond the limits of their feature, as seen by
+    /// robust scores. `None` where the model did not clean cells.
+    pub fn bad_cells_block(&self, block: &Block<'_>) -> Result<Option<Vec<bool>>> {
+        let Some(cells) = &self.cells else { return Ok(None) };
+        let expected = self.robust_reconstruct_block(block)?;
+        let features = self.n_features();
+        let mut residuals = vec![0.0; expected.len()];
+        panel::center(block, 0..block.rows(), 0..features, &vec![0.0; features], None, &mut residuals);
+        residuals.iter_mut().zip(&expected).for_each(|(x, e)| *x -= e);
+        self.to_scale(&mut residuals, 0..features);
+        let limits = cells.limits.iter().cycle();
+        Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect()))
+    }
+
     /// The scores of a block and the squared distance of each sample to the center.
     fn project(&self, block: &Block<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
         let (d, features) = (self.n_components(), self.n_features());
@@ -141,6 +199,7 @@ impl Model {
                 let mut buffer = panel::buffer(rows.len());
                 for columns in panel::panels(features) {
                     panel::center(block, rows.clone(), columns.clone(), &self.center, None, &mut buffer);
+                    self.to_scale(&mut buffer[..rows.len() * columns.len()], columns.clone());
                     for (square, row) in squares.iter_mut().zip(buffer.chunks(columns.len())) {
                         *square += row.iter().map(|x| x * x).sum::<f64>();
                     }
@@ -183,9 +242,25 @@ impl Model {
             out.extend_from_slice(&self.center);
         }
         out.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
-            |(out, scores)| add_product(out, View::new(scores, scores.len() / d, d), self.components.view(), 1.0),
+            |(out, scores)| {
+                let scores = View::new(scores, scores.len() / d, d);
+                let Some(scale) = &self.scale else {
+                    return add_product(out, scores, self.components.view(), 1.0);
+                };
+                let mut scaled = vec![0.0; out.len()];
+                add_product(&mut scaled, scores, self.components.view(), 1.0);
+                let factors = scale.iter().cycle();
+                out.iter_mut().zip(&scaled).zip(factors).for_each(|((out, x), scale)| *out += x * scale);
+            },
         );
         Ok(out)
+    }
+
+    /// Divides columns of centered rows by their scales.
+    fn to_scale(&self, rows: &mut [f64], columns: std::ops::Range<usize>) {
+        let Some(scale) = &self.scale else { return };
+        let scale = &scale[columns];
+        rows.chunks_mut(scale.len()).for_each(|row| row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s));
     }
 
     /// The samples of a block as the model sees them: mu + (x - mu) Q Q'.
@@ -193,15 +268,46 @@ impl Model {
         self.inverse(&self.transform_block(block)?)
     }
 
-    /// The angle of each sample of a block to the subspace, in degrees; NaN for a sample at the center.
-    pub fn angles_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+    /// How each sample of a block lies to the model.
+    pub fn diagnose_block(&self, block: &Block<'_>) -> Result<Vec<Diagnosis>> {
         let (scores, squares) = self.project(block)?;
-        let angle = |(scores, square): (&[f64], &f64)| {
+        let diagnose = |(scores, square): (&[f64], &f64)| {
             let inside = scores.iter().map(|s| s * s).sum::<f64>();
+            let outside = (square - inside).max(0.0).sqrt();
+            // A component without spread has room for nobody.
+            let standardised = |(s, v): (&f64, &f64)| if *s == 0.0 { 0.0 } else { s * s / v };
+            let score_distance = scores.iter().zip(&self.variances).map(standardised).sum::<f64>().sqrt();
             // atan2 keeps small angles accurate where acos would round them to zero.
-            if *square > 0.0 { (square - inside).max(0.0).sqrt().atan2(inside.sqrt()).to_degrees() } else { f64::NAN }
+            let angle = if *square > 0.0 { outside.atan2(inside.sqrt()).to_degrees() } else { f64::NAN };
+            Diagnosis {
+                score_distance,
+                orthogonal_distance: outside,
+                angle_degrees: angle,
+                flag: Flag::of([score_distance, outside], self.cutoffs),
+            }
         };
-        Ok(scores.chunks(self.n_components()).zip(&squares).map(angle).collect())
+        Ok(scores.chunks(self.n_components()).zip(&squares).map(diagnose).collect())
+    }
+
+    /// What each feature contributes to the squared orthogonal distance of each sample of a block, row after row; the
+    /// contributions of a sample sum to 1 (all 0 for one within the subspace).
+    pub fn contributions_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        let (d, features) = (self.n_components(), self.n_features());
+        let scores = self.transform_block(block)?;
+        let mut residuals = vec![0.0; block.rows() * features];
+        panel::center(block, 0..block.rows(), 0..features, &self.center, None, &mut residuals);
+        self.to_scale(&mut residuals, 0..features);
+        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
+            |(residuals, scores)| {
+                add_product(residuals, View::new(scores, scores.len() / d, d), self.components.view(), -1.0);
+                for residual in residuals.chunks_mut(features) {
+                    let square: f64 = residual.iter().map(|r| r * r).sum();
+                    let share = if square > 0.0 { 1.0 / square } else { 0.0 };
+                    residual.iter_mut().for_each(|r| *r *= *r * share);
+                }
+            },
+        );
+        Ok(residuals)
     }
 
     /// A number of rows whose samples fit into a few megabytes in double precision.

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Map, Value, json};
 
-use crate::config::{Angle, Center, Cone, Config, Screen};
+use crate::config::{Angle, Center, Components, Cone, Config, Outlyingness, Screen};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::{Certificate, ConeReport, Model};
+use crate::model::{Certificate, CleanedCells, ConeReport, Model};
 use crate::source::Shape;
 
 /// The version of the format that is written, and the only one that is read.
@@ -21,19 +21,30 @@ impl Model {
     pub fn metadata(&self) -> Value {
         let (config, cone) = (&self.config, self.cone.as_ref());
         let mut parameters = json!({
+            "cells": config.cells,
             "center": config.center.name(),
-            "n_components": config.components,
-            "screen": "none",
+            "loss": config.loss,
+            "n_components": match config.components {
+                Components::Count(count) => json!(count),
+                Components::Share(share) => json!(share),
+                Components::Auto => json!("auto"),
+            },
+            "robust_scores": config.robust_scores,
+            "scale": config.scaling,
+            "screen": config.screen.name(),
             "solver": config.solver.name(),
             "tol": config.tolerance,
             "weighting": config.weighting,
         });
+        if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
+            parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
+            parameters["pairs"] = json!(pairs);
+        }
         if let Screen::Cone(Cone { angle, cosine, ties, recenter }) = config.screen {
             let degrees = match angle {
                 Angle::Degrees(degrees) => json!(degrees),
                 Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
             };
-            parameters["screen"] = json!("cone");
             parameters["angle"] = degrees;
             parameters["angle_auto"] = json!(angle == Angle::Auto);
             parameters["cosine"] = json!(cosine);
@@ -42,9 +53,13 @@ impl Model {
         }
         sorted(json!({
             "certificate": self.certificate,
+            "chosen": self.chosen,
             "format": FORMAT,
             "image": self.shape.image.map(|(height, width)| [height, width]),
+            "cleaned_share": self.cells.as_ref().map(|cells| cells.share),
             "method": config.method,
+            "objective": self.objective,
+            "total_variance": self.total_variance,
             "n_components": self.n_components(),
             "n_kept": self.n_kept(),
             "element": self.shape.element,
@@ -76,6 +91,12 @@ impl Model {
             ("shares", Dtype::F64, vec![d], doubles(&shares)),
             ("variances", Dtype::F64, vec![d], doubles(&self.variances)),
         ];
+        if let Some(scale) = &self.scale {
+            arrays.push(("scale", Dtype::F64, vec![features], doubles(scale)));
+        }
+        if let Some(cells) = &self.cells {
+            arrays.push(("cell_limits", Dtype::F64, vec![features], doubles(&cells.limits)));
+        }
         if let Some(cone) = &self.cone {
             arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
         }
@@ -164,7 +185,7 @@ impl Reader<'_> {
         let components = Matrix::from_vec(d, features, self.doubles("components", &[d, features])?);
         let shares = self.doubles("shares", &[d])?;
         let cutoffs = self.doubles("cutoffs", &[2])?;
-        let config = self.config(d, &center)?;
+        let config = self.config(&center)?;
         Ok(Model {
             solver: self.field(&["solver"])?,
             shape: Shape {
@@ -174,7 +195,15 @@ impl Reader<'_> {
                 image: self.field::<Option<[usize; 2]>>(&["image"])?.map(|[height, width]| (height, width)),
             },
             center,
+            scale: self.optional("scale", features)?,
             components,
+            chosen: self.field(&["chosen"])?,
+            total_variance: self.field(&["total_variance"])?,
+            objective: self.field(&["objective"])?,
+            cells: match self.optional("cell_limits", features)? {
+                Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
+                None => None,
+            },
             shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
             variances: self.doubles("variances", &[d])?,
             kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
@@ -187,8 +216,25 @@ impl Reader<'_> {
         })
     }
 
-    fn config(&self, d: usize, center: &[f64]) -> Result<Config> {
-        let mut config = Config::new(self.field(&["method"])?, d);
+    /// An array with one number for each feature, if it is there.
+    fn optional(&self, name: &str, features: usize) -> Result<Option<Vec<f64>>> {
+        if self.tensors.tensor(name).is_err() {
+            return Ok(None);
+        }
+        self.doubles(name, &[features]).map(Some)
+    }
+
+    fn components(&self) -> Result<Components> {
+        let value: Value = self.field(&["parameters", "n_components"])?;
+        Ok(match (value.as_u64(), value.as_f64()) {
+            (Some(count), _) => Components::Count(count as usize),
+            (None, Some(share)) => Components::Share(share),
+            _ => Components::Auto,
+        })
+    }
+
+    fn config(&self, center: &[f64]) -> Result<Config> {
+        let mut config = Config::new(self.field(&["method"])?, self.components()?);
         let name: String = self.field(&["parameters", "center"])?;
         config.center = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None]
             .into_iter()
@@ -204,8 +250,16 @@ impl Reader<'_> {
                 ties: self.field(&["parameters", "ties"])?,
                 recenter: self.field(&["parameters", "recenter"])?,
             }),
+            "outlyingness" => Screen::Outlyingness(Outlyingness {
+                directions: self.field(&["parameters", "directions"])?,
+                pairs: self.field(&["parameters", "pairs"])?,
+            }),
             _ => Screen::Everyone,
         };
+        config.loss = self.field(&["parameters", "loss"])?;
+        config.cells = self.field(&["parameters", "cells"])?;
+        config.robust_scores = self.field(&["parameters", "robust_scores"])?;
+        config.scaling = self.field(&["parameters", "scale"])?;
         config.weighting = self.field(&["parameters", "weighting"])?;
         config.solver = self.field(&["parameters", "solver"])?;
         config.tolerance = self.field(&["parameters", "tol"])?;
@@ -214,7 +268,7 @@ impl Reader<'_> {
     }
 
     fn cone(&self, config: &Config, samples: usize) -> Result<Option<ConeReport>> {
-        if config.screen == Screen::Everyone {
+        if !matches!(config.screen, Screen::Cone(_)) {
             return Ok(None);
         }
         let bytes = self.array("tau", Dtype::I64, &[samples])?;

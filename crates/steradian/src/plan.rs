@@ -13,16 +13,21 @@
 //! fit into memory are out.
 
 use crate::center::{median, spatial_median};
-use crate::config::{Angle, Center, Config, Screen, Solver, Weighting};
+use crate::config::{Angle, Cells, Center, Components, Config, Loss, Scaling, Screen, Solver, Weighting};
+use crate::element::ElementType;
 use crate::error::{Error, Result};
+use crate::features::SLAB_COLUMNS;
 use crate::pass::Grid;
 use crate::run::pair_bytes;
-use crate::solve::{SCALE_SCORES, Width, max_columns, solves_fully};
+use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
+use crate::solve::{CELL_ROUNDS, EMBED_ROUNDS, SCALE_SCORES, Width, max_columns, refine, solves_fully};
 use crate::source::Shape;
 use crate::sums::TILE_ROWS;
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
 const KRYLOV_PASSES: usize = 9;
+/// The same for a decomposition that begins near its end and is only to give weights.
+const ROUGH_PASSES: usize = 3;
 /// How much slower a flop of a narrow product is than one of a square product.
 const SKINNY: f64 = 2.0;
 /// What matrices may take when no limit is given.
@@ -115,7 +120,25 @@ struct Costs<'a> {
 
 impl Costs<'_> {
     fn width(&self) -> Width {
-        Width::for_components(self.config.components, self.shape.features)
+        Width::for_components(self.d(), self.shape.features)
+    }
+
+    fn d(&self) -> usize {
+        self.config.components.at_most(self.shape)
+    }
+
+    /// Decompositions in all: one, or those of reweighting and of the rounds after the outlyingness screen.
+    fn solves(&self) -> usize {
+        let one = if self.config.loss == Loss::Sine { 1 + refine::STEPS } else { 1 };
+        let rounds = match self.config.screen {
+            Screen::Outlyingness(_) => 1 + EMBED_ROUNDS * one,
+            _ => one,
+        };
+        let plain = one; // of a fit without a screen
+        match self.config.cells {
+            Cells::Keep => rounds,
+            Cells::Clean => rounds + plain + 2 * CELL_ROUNDS * plain,
+        }
     }
 
     fn has_cone(&self) -> bool {
@@ -143,19 +166,22 @@ impl Costs<'_> {
     fn flops(&self, solver: Solver) -> f64 {
         let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
         let eigen = |dimension: f64| {
-            if solves_fully(dimension as usize, self.config.components) {
+            if solves_fully(dimension as usize, self.d()) {
                 10.0 * dimension.powi(3)
             } else {
                 24.0 * dimension * dimension * l * SKINNY
             }
         };
         let pass = 4.0 * n * features * l * SKINNY;
+        let solves = self.solves() as f64;
         let pairs = n * n * features;
         let cone = if self.has_cone() { pairs } else { 0.0 };
         match solver {
-            Solver::Scatter => n * features * features + eigen(features) + cone,
-            Solver::Gram => pairs + eigen(n) + 0.5 * pass,
-            Solver::Krylov | Solver::Auto => (KRYLOV_PASSES + 1) as f64 * pass + cone,
+            Solver::Scatter => solves * (n * features * features + eigen(features)) + cone,
+            Solver::Gram => solves * (pairs + eigen(n) + 0.5 * pass),
+            Solver::Krylov | Solver::Auto => {
+                ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
+            }
         }
     }
 
@@ -167,7 +193,7 @@ impl Costs<'_> {
         };
         let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
         let eigen = |dimension: u64| {
-            if solves_fully(dimension as usize, self.config.components) {
+            if solves_fully(dimension as usize, self.d()) {
                 4 * 8 * dimension * dimension
             } else {
                 8 * dimension * l * 12
@@ -187,7 +213,7 @@ impl Costs<'_> {
             _ => live(8 * features),
         };
         let per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
-        let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.config.components as u64);
+        let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
         BASE_BYTES + per_sample + 4 * 8 * features + solving.max(centering).max(scores)
     }
 
@@ -203,6 +229,19 @@ impl Costs<'_> {
                 steps.push(Step { name: name.to_owned(), passes, bytes });
             }
         };
+        let screened = matches!(config.screen, Screen::Outlyingness(_));
+        let counted = matches!(config.components, Components::Count(_));
+        let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
+        if config.scaling == Scaling::Mad {
+            let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
+            step("scales of features", passes, 2 * shape.element.bytes() as u64 * data);
+        }
+        if !plain {
+            for (name, passes) in self.robust_passes(solver) {
+                step(name, passes, passes as u64 * data);
+            }
+            return steps;
+        }
         step("mean and check", usize::from(float || config.center == Center::Mean), data);
         match config.center {
             Center::Median => {
@@ -243,9 +282,53 @@ impl Costs<'_> {
                 step("block Krylov and certificate", KRYLOV_PASSES + 1, (KRYLOV_PASSES as u64 + 1) * data);
             }
         }
-        let classical = config.weighting == Weighting::Uniform && !self.has_cone();
-        let recentered = matches!(config.screen, Screen::Cone(cone) if cone.recenter);
-        step("robust variances", usize::from(!(classical || within_gram && !recentered)), data);
+        step("variances and cutoffs", usize::from(!within_gram || self.has_cone()), data);
         steps
+    }
+
+    /// Passes of the methods that fit more than once, as far as they can be foreseen.
+    fn robust_passes(&self, solver: Solver) -> Vec<(&'static str, usize)> {
+        let (config, shape) = (self.config, self.shape);
+        let sine = config.loss == Loss::Sine;
+        let decompositions = if sine { 1 + refine::STEPS } else { 1 };
+        let rough = if solver == Solver::Krylov { ROUGH_PASSES } else { 1 };
+        let exact = if solver == Solver::Krylov { KRYLOV_PASSES + 1 } else { 1 };
+        let fit = (decompositions - 1) * (rough + 1);
+        let center = match config.center {
+            Center::SpatialMedian => spatial_median::EXPECTED_PASSES,
+            Center::Median => median::passes(shape),
+            Center::Mean => 1,
+            Center::None | Center::Given(_) => 0,
+        };
+        let mut passes = vec![("mean and check", usize::from(shape.element.is_float()))];
+        let mut embedded = 1;
+        if let Screen::Outlyingness(screen) = &config.screen {
+            let looks = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };
+            passes.push(("outlyingness", looks * outlyingness::passes(screen)));
+            passes.push(("start from the least outlying half", 1 + exact));
+            embedded = EMBED_ROUNDS;
+        }
+        passes.push(("centers", embedded * center));
+        passes.push(("reweighted fits", embedded * fit + (embedded - 1) * (rough + 1)));
+        passes.push(("last fit and certificate", exact + usize::from(embedded > 1)));
+        passes.push(("variances and cutoffs", 1));
+        let total: usize = passes.iter().map(|(_, passes)| passes).sum();
+        if config.cells == Cells::Clean {
+            let slabs = shape.features.div_ceil(SLAB_COLUMNS);
+            let round = 2 * slabs + 2 + center + fit + exact + 1;
+            passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
+            passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
+        }
+        match config.components {
+            Components::Count(_) => {}
+            Components::Auto => passes.push(("number of components", 2 + 10 + 6 * exact)),
+            Components::Share(_) => passes.push(("number of components", total)),
+        }
+        passes
+    }
+
+    /// The type that changed samples have.
+    fn changed(&self) -> ElementType {
+        if self.shape.element.is_double() { ElementType::F64 } else { ElementType::F32 }
     }
 }

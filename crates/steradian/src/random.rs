@@ -13,6 +13,12 @@ pub(crate) enum Stream {
     Krylov = 1,
     /// The samples that start the spatial median.
     Subsample = 2,
+    /// The pairs of samples that directions go through.
+    Pairs = 3,
+    /// The samples that location and scale along a direction come from.
+    Spread = 4,
+    /// The signs of parallel analysis.
+    Signs = 5,
 }
 
 /// The generator of a purpose.

@@ -36,6 +36,12 @@ pub trait Source: Sync {
     /// The shape; it never changes.
     fn shape(&self) -> &Shape;
 
+    /// The name of a feature, where features have names.
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        let _ = feature;
+        None
+    }
+
     /// Hands the given rows to `visit` as one block, lent for the time of the call.
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()>;
 }

@@ -21,7 +21,7 @@ fn angles(model: &Model, x: &Matrix) -> Vec<f64> {
     let mut angles = Vec::new();
     source(x)
         .visit(0..x.rows(), &mut |block| {
-            angles = model.angles_block(&block)?;
+            angles = model.diagnose_block(&block)?.into_iter().map(|d| d.angle_degrees).collect();
             Ok(())
         })
         .unwrap();

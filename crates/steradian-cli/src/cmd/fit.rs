@@ -78,6 +78,15 @@ fn summary(model: &Model, run: &Run) -> String {
         let angle = number(cone.angle_degrees);
         lines.push(("cone", format!("{angle} degrees around sample {}, {} outside", cone.pivot, cone.tau_min())));
     }
+    if let Some(reason) = &model.chosen {
+        lines.push(("components", reason.clone()));
+    }
+    if let Some(cells) = &model.cells {
+        lines.push(("cleaned cells", percent(cells.share)));
+    }
+    if let (Some(first), Some(last)) = (model.objective.first(), model.objective.last()) {
+        lines.push(("sum of sines", format!("{} at the start, {} at the end", number(*first), number(*last))));
+    }
     let reached = if certificate.converged { "converged" } else { "NOT converged" };
     lines.extend([
         (

@@ -6,6 +6,7 @@ pub mod export;
 pub mod fit;
 pub mod inspect;
 pub mod manpages;
+pub mod outliers;
 pub mod plan;
 pub mod reconstruct;
 pub mod transform;

@@ -8,7 +8,8 @@ use crate::outcome::Outcome;
 
 /// Streams reconstructions into a file.
 pub fn run(args: &ApplyArgs) -> Outcome {
-    Apply { name: "reconstruct", shape, block: Model::reconstruct_block }.run(args)
+    Apply { name: "reconstruct", shape, block: Model::reconstruct_block, robust: Model::robust_reconstruct_block }
+        .run(args)
 }
 
 fn shape(_: &Model, data: &Shape) -> Vec<usize> {

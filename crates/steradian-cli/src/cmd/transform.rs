@@ -9,5 +9,5 @@ use crate::outcome::Outcome;
 /// Streams scores into a file.
 pub fn run(args: &ApplyArgs) -> Outcome {
     let shape = |model: &Model, data: &Shape| vec![data.samples, model.n_components()];
-    Apply { name: "transform", shape, block: Model::transform_block }.run(args)
+    Apply { name: "transform", shape, block: Model::transform_block, robust: Model::robust_transform_block }.run(args)
 }

@@ -18,18 +18,19 @@ pub(crate) fn passes(shape: &Shape) -> usize {
     shape.element.bytes() * shape.features.div_ceil(SLAB_COLUMNS)
 }
 
-/// The coordinate-wise median.
-pub(crate) fn median(source: &dyn Source, runner: &impl Runner) -> Result<Vec<f64>> {
+/// The coordinate-wise median of all samples, or of the kept ones.
+pub(crate) fn median(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
     let shape = source.shape();
+    let count = kept.map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
     let mut median = Vec::with_capacity(shape.features);
     for start in (0..shape.features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(shape.features);
         // For an odd count both ranks are the same.
-        let middle = [(shape.samples - 1) / 2, shape.samples / 2].map(|rank| rank as u64);
+        let middle = [(count - 1) / 2, count / 2].map(|rank| rank as u64);
         let mut ranks = vec![middle; columns.len()];
         let mut keys = vec![[0u64; 2]; columns.len()];
         for digit in 0..shape.element.bytes() {
-            let counts = runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys), source)?;
+            let counts = runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, kept), source)?;
             for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
                 for (side, counts) in counts.chunks(DIGITS).enumerate() {
                     let found = settle(counts, &mut rank[side]);
@@ -84,11 +85,11 @@ mod tests {
             let runner = Local::new(2).unwrap();
             let data = &data[..n * 3];
             let column = |j: usize| data[j..].iter().step_by(3);
-            let found = median(&Memory::new(data, n, 3).unwrap(), &runner).unwrap();
+            let found = median(&Memory::new(data, n, 3).unwrap(), None, &runner).unwrap();
             let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
-            let found32 = median(&Memory::new(&single, n, 3).unwrap(), &runner).unwrap();
+            let found32 = median(&Memory::new(&single, n, 3).unwrap(), None, &runner).unwrap();
             let bytes: Vec<u8> = data.iter().map(|&x| x as i32 as u8).collect();
-            let found8 = median(&Memory::new(&bytes, n, 3).unwrap(), &runner).unwrap();
+            let found8 = median(&Memory::new(&bytes, n, 3).unwrap(), None, &runner).unwrap();
             for j in 0..3 {
                 prop_assert!((found[j] - sorted_median(column(j).copied().collect())).abs() <= 1e-12);
                 prop_assert_eq!(found32[j], sorted_median(column(j).map(|&x| f64::from(x as f32)).collect()));

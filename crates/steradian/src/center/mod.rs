@@ -4,3 +4,24 @@ pub(crate) mod mean;
 pub(crate) mod median;
 pub(crate) mod spatial_median;
 mod weiszfeld;
+
+use crate::config::Center;
+use crate::error::Result;
+use crate::run::Runner;
+use crate::source::Source;
+
+/// A center that takes no search: any but the spatial median, of all samples or of the kept ones.
+pub(crate) fn simple(
+    center: &Center,
+    source: &dyn Source,
+    kept: Option<&[bool]>,
+    runner: &impl Runner,
+) -> Result<Vec<f64>> {
+    match center {
+        Center::Mean => mean::mean(source, kept, runner),
+        Center::Median => median::median(source, kept, runner),
+        Center::None => Ok(vec![0.0; source.shape().features]),
+        Center::Given(point) => Ok(point.clone()),
+        Center::SpatialMedian => unreachable!("the spatial median is searched for by the caller"),
+    }
+}

@@ -35,11 +35,17 @@ pub(crate) struct Start {
 impl Start {
     /// From a seeded subsample; reads a few samples, no pass.
     pub(crate) fn new(source: &dyn Source, seed: u64) -> Result<Self> {
+        Self::within(source, None, seed)
+    }
+
+    /// The same, of the kept samples alone.
+    pub(crate) fn within(source: &dyn Source, kept: Option<&[bool]>, seed: u64) -> Result<Self> {
         let shape = source.shape();
         let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
-        let rows: Vec<Vec<f64>> = subsample(shape.samples, count, seed, Stream::Subsample)
+        let members: Vec<usize> = (0..shape.samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+        let rows: Vec<Vec<f64>> = subsample(members.len(), count, seed, Stream::Subsample)
             .into_iter()
-            .map(|i| read_sample(source, i))
+            .map(|i| read_sample(source, members[i]))
             .collect::<Result<_>>()?;
         let column_median = |j: usize| median_of(rows.iter().map(|row| row[j]).collect());
         let point: Vec<f64> = (0..shape.features).map(column_median).collect();
@@ -91,20 +97,22 @@ fn unfinished(tolerance: f64) -> String {
     )
 }
 
-/// By passes, from `start.point`.
+/// Of the kept samples, by passes, from `start.point`.
 pub(crate) fn by_passes(
     source: &dyn Source,
+    kept: Option<&[bool]>,
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
     struct Passes<'a, R> {
         source: &'a dyn Source,
+        kept: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
     impl<R: Runner> Pulled for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
-            let sum = self.runner.run(&Pull::new(y, None, self.coincidence), self.source)?;
+            let sum = self.runner.run(&Pull::new(y, self.kept, self.coincidence), self.source)?;
             let plain = |values: Vec<f64>| Imaged { image: values.clone(), own: values };
             let weighed = Evaluation::new(plain(y.to_vec()), plain(sum.pull), sum.inverse_lengths, sum.coincident);
             Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..weighed })
@@ -114,7 +122,7 @@ pub(crate) fn by_passes(
             read_sample(self.source, index)
         }
     }
-    let mut passes = Passes { source, runner, coincidence: COINCIDENCE * start.scale };
+    let mut passes = Passes { source, kept, runner, coincidence: COINCIDENCE * start.scale };
     let (point, settled) = minimise(&mut passes, start.point.clone(), start.tolerance)?;
     Ok((point, (!settled).then(|| unfinished(start.tolerance))))
 }

@@ -1,3 +1,4 @@
 //! Screens: who may speak when the subspace is found.
 
 pub(crate) mod cone;
+pub(crate) mod outlyingness;

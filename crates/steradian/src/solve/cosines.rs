@@ -11,24 +11,28 @@
 //! q = sum w_i (x_i - mu) v_i, one pass; certificate and scores come from C.
 
 use super::certify::{Certified, certify};
+use super::decompose::Decomposed;
 use super::eigen;
 use super::operator::Dense;
 use crate::center::mean;
 use crate::center::spatial_median::{self, Start};
-use crate::config::{Center, Config, Weighting};
+use crate::config::{Center, Weighting};
 use crate::element::ElementType;
 use crate::error::Result;
 use crate::kernel::integer::{BYTE_TILE_ROWS, MIDDLE_BYTE};
 use crate::linalg::{Matrix, orthonormalize_in_order, product};
 use crate::run::Runner;
 use crate::source::Source;
-use crate::sums::{Coefficients, Directions, Gram, Precision, Sketch, TILE_ROWS};
+use crate::sums::{Coefficients, Directions, DistancesSum, Gram, Precision, Sketch, TILE_ROWS, sine_outside};
 
 /// A squared length below this share of the terms it is the difference of has lost too many digits.
 const CANCELLED: f64 = 1e-4;
 
+/// Sines below this are rounding of scores that come from eigenvectors.
+const SCORE_ROUNDING: f64 = 1e-6;
+
 /// Products of all pairs of weighted directions.
-pub(super) struct Cosines {
+pub(crate) struct Cosines {
     /// w_i w_j (x_i - mu)'(x_j - mu).
     pub matrix: Matrix,
     /// Who has a direction.
@@ -104,7 +108,7 @@ pub(super) fn with_center(
     if let Some(start) = start.filter(|_| median && whole.is_none()) {
         // K of floating-point data is rounded: a pass confirms the point, or more finish it.
         let from = start.at(mu.clone());
-        let (point, warning) = spatial_median::by_passes(source, &from, runner)?;
+        let (point, warning) = spatial_median::by_passes(source, None, &from, runner)?;
         warnings.extend(warning);
         mixture = usable && mu.iter().zip(&point).all(|(a, b)| (a - b).abs() <= UNMOVED * from.scale);
         if !mixture {
@@ -177,12 +181,6 @@ impl Cosines {
     }
 }
 
-/// What is found through the matrix: components with their certificate, and scores of the kept samples.
-pub(super) struct Found {
-    pub certified: Certified,
-    pub scores: Option<Matrix>,
-}
-
 /// The top d eigenvectors through the matrix of the kept samples. One pass, which turns eigenvectors into components.
 ///
 /// With r = C v / m - theta v, the component q = U'v / sqrt(m theta) has a residual of at most
@@ -191,21 +189,19 @@ pub(super) fn solve(
     cosines: Cosines,
     kept: &[bool],
     directions: &Directions<'_>,
-    config: &Config,
+    (d, tolerance, seed): (usize, f64, u64),
     source: &dyn Source,
     runner: &impl Runner,
-) -> Result<Found> {
-    let d = config.components;
+) -> Result<Decomposed> {
     let mut matrix = Cosines::restricted(cosines.matrix, kept);
-    let m = matrix.rows();
-    let share = 1.0 / m as f64;
-    matrix.data_mut().iter_mut().for_each(|x| *x *= share);
-    let vectors = eigen::top_vectors(&matrix, d.min(m), config.tolerance, config.seed, runner)?;
+    let (m, mass) = (matrix.rows(), directions.mass_of(kept));
+    matrix.data_mut().iter_mut().for_each(|x| *x /= mass);
+    let vectors = eigen::top_vectors(&matrix, d.min(m), tolerance, seed, runner)?;
     let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
     drop(matrix);
     let mut y = Matrix::zeros(kept.len(), within.vectors.columns());
     // Known lengths go into the coefficients, so that the pass need not measure them again.
-    let inverse = |i: usize| match (&cosines.lengths, config.weighting) {
+    let inverse = |i: usize| match (&cosines.lengths, directions.weighting()) {
         (Some(lengths), Weighting::InverseNorm) => 1.0 / lengths[i],
         _ => 1.0,
     };
@@ -229,13 +225,16 @@ pub(super) fn solve(
         square += if gap > 0.0 { (r / gap).powi(2) } else { 1.0 };
     }
     let whole = components.rows() == d;
-    let scores = cosines.lengths.map(|lengths| {
+    // Everyone spoke: how samples lie to the components is in the eigenvectors.
+    let measured = cosines.lengths.filter(|_| m == kept.len()).map(|lengths| {
         let mut scores = within.vectors.first_columns(d.min(within.values.len()));
-        for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
-            let own = scores.row_mut(row).iter_mut().zip(&within.values);
-            own.for_each(|(s, theta)| *s *= lengths[i] * (m as f64 * theta.max(0.0)).sqrt());
+        let mut sines = Vec::with_capacity(m);
+        for (i, length) in lengths.iter().enumerate() {
+            let own = scores.row_mut(i).iter_mut().zip(&within.values);
+            own.for_each(|(s, theta)| *s *= length * (mass * theta.max(0.0)).sqrt());
+            sines.push(sine_outside(scores.row(i), 1.0 / length, SCORE_ROUNDING));
         }
-        scores
+        DistancesSum { lengths, sines, scores: scores.into_vec() }
     });
     let certified = Certified {
         residual,
@@ -243,5 +242,5 @@ pub(super) fn solve(
         vectors: components,
         ..within
     };
-    Ok(Found { certified, scores })
+    Ok(Decomposed { certified, measured })
 }

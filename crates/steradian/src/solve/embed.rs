@@ -6,78 +6,183 @@
 //! | Algorithm 2: S | screen |
 //! | eq. (2): u = x / norm(x) | directions, inside every later pass |
 //! | eq. (4): top-d eigenvectors of U U' | decompose |
+//!
+//! With the outlyingness screen, center, flags and decomposition take turns, [`ROUNDS`] times.
 
-use super::certify::{Certified, certify};
+use super::certify::Certified;
 use super::cosines::{self, Cosines};
-use super::operator::{ByPasses, Dense, Operator};
-use super::scales::robust_scale;
-use super::{eigen, krylov};
-use crate::center::{mean, median, spatial_median};
-use crate::config::{Center, Cone, Config, Screen, Solver, Weighting};
+use super::decompose::{Decomposer, require_directions};
+use super::refine::{self, STEPS};
+use crate::center::{self, mean, spatial_median};
+use crate::config::{Center, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
+use crate::diagnose;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{Certificate, ConeReport, Model};
-use crate::plan::Plan;
 use crate::run::Runner;
 use crate::screen::cone::{self, Directed};
+use crate::screen::outlyingness;
 use crate::signs::fix_sign;
 use crate::source::Source;
-use crate::sums::{Directions, Precision, Projection, Scatter, Units};
+use crate::sums::{Directions, Distances, DistancesSum, Precision};
+use crate::univariate::robust_scale;
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
+/// Rounds of flagging, centering and fitting after the outlyingness screen.
+pub(crate) const ROUNDS: usize = 2;
 
-/// Rounds of steps in double precision that an answer may need after those in single precision.
-const MAX_REFINEMENTS: usize = 2;
-
-/// Fits a model to all samples of a source.
-pub fn fit<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
-    let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
-    Fit { config, source, runner, solver, warnings: Vec::new(), passes_before: runner.passes(), scores: None }.run()
+/// Fits `d` components to all samples of a source.
+pub(super) fn embed<R: Runner>(
+    config: &Config,
+    d: usize,
+    solver: Solver,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<Model> {
+    let decomposer = Decomposer { solver, d, tolerance: config.tolerance, seed: config.seed, source, runner };
+    let fit = Fit {
+        config,
+        source,
+        runner,
+        decomposer,
+        d,
+        warnings: Vec::new(),
+        objective: Vec::new(),
+        passes_before: runner.passes(),
+        measured: None,
+    };
+    fit.run()
 }
 
 struct Fit<'a, R> {
     config: &'a Config,
     source: &'a dyn Source,
     runner: &'a R,
-    solver: Solver,
+    decomposer: Decomposer<'a, R>,
+    d: usize,
     warnings: Vec<String>,
+    /// The sum of sines before each step of the last refinement, and after all of them.
+    objective: Vec<f64>,
     passes_before: usize,
-    /// Scores of the kept samples and who has a direction, where the solver knows them without a pass.
-    scores: Option<(Matrix, Vec<bool>)>,
+    /// How all samples lie to the subspace, where the solver knows it without a pass.
+    measured: Option<DistancesSum>,
+}
+
+/// A subspace around a center, and whose it is.
+struct Found {
+    center: Vec<f64>,
+    certified: Certified,
+    kept: Option<Vec<bool>>,
+    cone: Option<ConeReport>,
 }
 
 impl<R: Runner> Fit<'_, R> {
     fn run(mut self) -> Result<Model> {
-        let (mut center, mut cosines) = self.find_center()?;
-        let mut report = None;
-        let mut kept = None;
-        if let Screen::Cone(cone) = &self.config.screen {
-            let (found, inside) = self.screen(cone, &center, &mut cosines)?;
-            if cone.recenter {
-                center = mean::mean(self.source, Some(&inside), self.runner)?;
-                cosines = None;
+        let found = match &self.config.screen {
+            Screen::Everyone => {
+                let (center, cosines) = self.find_center()?;
+                let certified = self.fit_directions(&center, None, cosines)?;
+                Found { center, certified, kept: None, cone: None }
             }
-            (report, kept) = (Some(found), Some(inside));
+            Screen::Cone(cone) => self.within_cone(cone)?,
+            Screen::Outlyingness(screen) => self.without_outlying(screen)?,
+        };
+        self.check_rank(&found.certified, &found.center)?;
+        self.model(found)
+    }
+
+    fn within_cone(&mut self, cone: &Cone) -> Result<Found> {
+        let (mut center, mut cosines) = self.find_center()?;
+        let (report, kept) = self.screen(cone, &center, &mut cosines)?;
+        if cone.recenter {
+            center = mean::mean(self.source, Some(&kept), self.runner)?;
+            cosines = None;
         }
-        let directions = Directions::new(&center, self.config.weighting, kept.as_deref());
-        let found = self.decompose(directions, cosines, kept.as_deref())?;
-        self.check_rank(&found, &center)?;
-        let (variances, speaks) = self.scales(directions, &found)?;
-        let kept = kept.unwrap_or(speaks);
-        Ok(self.model(center, found, variances, kept, report))
+        let certified = self.fit_directions(&center, Some(&kept), cosines)?;
+        Ok(Found { center, certified, kept: Some(kept), cone: Some(report) })
+    }
+
+    /// From the least outlying half, and in rounds from there to all samples near the subspace.
+    fn without_outlying(&mut self, screen: &Outlyingness) -> Result<Found> {
+        let (config, source, runner, d) = (self.config, self.source, self.runner, self.d);
+        let h = outlyingness::majority(source.shape().samples, d);
+        if source.shape().element.is_float() {
+            mean::mean(source, None, runner)?; // proves that all numbers are finite
+        }
+        let outlying = outlyingness::outlyingness(screen, d, source, config.seed, runner)?;
+        self.warnings.extend(outlying.warning);
+        let mut kept = outlyingness::least_outlying(&outlying.values, h);
+        let mut center = mean::mean(source, Some(&kept), runner)?;
+        let classical = Directions::new(&center, Weighting::Uniform, Some(&kept));
+        let mut vectors = self.decomposer.roughly(classical, None)?;
+        self.require_found(&vectors)?;
+        let mut start = None;
+        for _ in 1..ROUNDS {
+            kept = self.near(&center, &vectors, h)?;
+            (center, start) = self.center_of(&kept, start)?;
+            vectors = self.refine(&center, Some(&kept), Some(&vectors))?;
+            self.require_found(&vectors)?;
+        }
+        kept = self.near(&center, &vectors, h)?;
+        (center, _) = self.center_of(&kept, start)?;
+        let certified = self.fit_from(&center, Some(&kept), None, Some(&vectors))?;
+        Ok(Found { center, certified, kept: Some(kept), cone: None })
+    }
+
+    /// Fewer vectors than components: the samples that speak have no more directions.
+    fn require_found(&self, vectors: &Matrix) -> Result<()> {
+        if vectors.columns() >= self.d {
+            return Ok(());
+        }
+        require_directions(vectors.columns() > 0, self.source.shape().samples)?;
+        Err(Error::asked(format!(
+            "n_components = {} exceeds the rank {} of the samples that the screen keeps; ask for at most {}",
+            self.d,
+            vectors.columns(),
+            vectors.columns()
+        )))
+    }
+
+    /// The samples whose distance from the subspace is within the bulk.
+    fn near(&self, center: &[f64], vectors: &Matrix, h: usize) -> Result<Vec<bool>> {
+        let distances = self.distances(center, &vectors.first_columns(self.d))?;
+        Ok(outlyingness::near(&distances.orthogonal(), h))
+    }
+
+    fn distances(&self, center: &[f64], vectors: &Matrix) -> Result<DistancesSum> {
+        let element = self.source.shape().element;
+        self.runner.run(&Distances::new(center, vectors, Precision::Working, element), self.source)
+    }
+
+    /// The center of some samples, and where the search for the next one may begin.
+    fn center_of(
+        &mut self,
+        kept: &[bool],
+        start: Option<spatial_median::Start>,
+    ) -> Result<(Vec<f64>, Option<spatial_median::Start>)> {
+        let (config, source, runner) = (self.config, self.source, self.runner);
+        if config.center != Center::SpatialMedian {
+            return Ok((center::simple(&config.center, source, Some(kept), runner)?, None));
+        }
+        let start = match start {
+            Some(start) => start,
+            None => spatial_median::Start::within(source, Some(kept), config.seed)?,
+        };
+        let (point, warning) = spatial_median::by_passes(source, Some(kept), &start, runner)?;
+        self.warnings.extend(warning);
+        Ok((point.clone(), Some(start.at(point))))
     }
 
     /// The center, and with it the n x n matrix where the center is found within that.
     fn find_center(&mut self) -> Result<(Vec<f64>, Option<Cosines>)> {
         let (config, shape) = (self.config, self.source.shape());
-        let within_matrix = self.solver == Solver::Gram && cosines::finds_center(&config.center, shape.element);
+        let within_matrix =
+            self.decomposer.solver == Solver::Gram && cosines::finds_center(&config.center, shape.element);
         // The mean pass comes first for floating-point data whatever the center: it proves that all numbers are finite.
-        let mean = if shape.element.is_float() || (config.center == Center::Mean && !within_matrix) {
-            Some(mean::mean(self.source, None, self.runner)?)
-        } else {
-            None
-        };
+        if shape.element.is_float() && config.center != Center::Mean {
+            mean::mean(self.source, None, self.runner)?;
+        }
         if within_matrix {
             let weighting = self.matrix_weighting();
             let (center, cosines) = cosines::with_center(
@@ -90,26 +195,20 @@ impl<R: Runner> Fit<'_, R> {
             )?;
             return Ok((center, Some(cosines)));
         }
-        let center = match &config.center {
-            Center::Mean => mean.expect("made above"),
-            Center::Median => median::median(self.source, self.runner)?,
-            Center::SpatialMedian => {
-                let start = spatial_median::Start::new(self.source, config.seed)?;
-                let (center, warning) = spatial_median::by_passes(self.source, &start, self.runner)?;
-                self.warnings.extend(warning);
-                center
-            }
-            Center::None => vec![0.0; shape.features],
-            Center::Given(center) => center.clone(),
-        };
+        if config.center != Center::SpatialMedian {
+            return Ok((center::simple(&config.center, self.source, None, self.runner)?, None));
+        }
+        let start = spatial_median::Start::new(self.source, config.seed)?;
+        let (center, warning) = spatial_median::by_passes(self.source, None, &start, self.runner)?;
+        self.warnings.extend(warning);
         Ok((center, None))
     }
 
     /// The first use of the matrix is the cone's, where there is one, and that is about directions.
     fn matrix_weighting(&self) -> Weighting {
-        match self.config.screen {
+        match &self.config.screen {
             Screen::Cone(_) => Weighting::InverseNorm,
-            Screen::Everyone => self.config.weighting,
+            Screen::Everyone | Screen::Outlyingness(_) => self.config.weighting,
         }
     }
 
@@ -119,7 +218,7 @@ impl<R: Runner> Fit<'_, R> {
         center: &[f64],
         cosines: &mut Option<Cosines>,
     ) -> Result<(ConeReport, Vec<bool>)> {
-        if self.solver == Solver::Gram && cosines.is_none() {
+        if self.decomposer.solver == Solver::Gram && cosines.is_none() {
             let directions = Directions::new(center, Weighting::InverseNorm, None);
             *cosines = Some(cosines::direct(&directions, self.source, self.runner)?);
         }
@@ -137,10 +236,10 @@ impl<R: Runner> Fit<'_, R> {
                 100.0 * inside as f64 / n as f64
             ));
         }
-        if inside < self.config.components {
+        if inside < self.d {
             return Err(Error::asked(format!(
                 "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
-                report.angle_degrees, self.config.components
+                report.angle_degrees, self.d
             )));
         }
         if self.config.weighting != Weighting::InverseNorm {
@@ -149,82 +248,72 @@ impl<R: Runner> Fit<'_, R> {
         Ok((report, kept))
     }
 
-    fn decompose(
+    /// The wanted subspace of the directions around a center.
+    fn fit_directions(&mut self, center: &[f64], kept: Option<&[bool]>, cosines: Option<Cosines>) -> Result<Certified> {
+        self.fit_from(center, kept, cosines, None)
+    }
+
+    fn fit_from(
         &mut self,
-        directions: Directions<'_>,
-        cosines: Option<Cosines>,
+        center: &[f64],
         kept: Option<&[bool]>,
+        cosines: Option<Cosines>,
+        start: Option<&Matrix>,
     ) -> Result<Certified> {
-        let (config, runner, d) = (self.config, self.runner, self.config.components);
-        let source = self.source;
-        let by_passes = |precision| ByPasses { source, directions, precision, runner };
-        let found = match self.solver {
-            Solver::Scatter => {
-                let (mut matrix, speakers) = runner.run(&Scatter::new(directions), self.source)?;
-                let share = 1.0 / speakers.max(1) as f64;
-                matrix.data_mut().iter_mut().for_each(|x| *x *= share);
-                let vectors = eigen::top_vectors(&matrix, d, config.tolerance, config.seed, runner)?;
-                certify(&Dense { matrix: &matrix, runner }, vectors, d, runner)?
-            }
-            Solver::Gram => {
-                let cosines = match cosines {
-                    Some(cosines) => cosines,
-                    None => cosines::direct(&directions, self.source, runner)?,
-                };
-                let kept: Vec<bool> = match kept {
-                    Some(kept) => cosines.speaks.iter().zip(kept).map(|(a, b)| *a && *b).collect(),
-                    None => cosines.speaks.clone(),
-                };
-                self.require_directions(kept.contains(&true))?;
-                let speaks = cosines.speaks.clone();
-                let found = cosines::solve(cosines, &kept, &directions, config, self.source, runner)?;
-                self.scores = found.scores.map(|scores| (scores, speaks));
-                found.certified
-            }
-            Solver::Krylov | Solver::Auto => {
-                let working = by_passes(Precision::Working);
-                let vectors = krylov::top_vectors(&working, None, d, 0.5 * config.tolerance, config.seed, runner)?;
-                self.certified(&by_passes(Precision::Double), vectors)?
-            }
-        };
-        Ok(found)
+        let directions = Directions::new(center, self.config.weighting, kept);
+        if self.config.loss == Loss::SquaredCosine {
+            let found = self.decomposer.exactly(directions, cosines, start)?;
+            self.measured = found.measured;
+            return Ok(found.certified);
+        }
+        let (vectors, factors) = self.reweighted(center, kept, start)?;
+        Ok(self.decomposer.exactly(directions.reweighted(&factors), None, Some(&vectors))?.certified)
     }
 
-    /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
-    fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
-        let (config, d) = (self.config, self.config.components);
-        let mut found = certify(operator, vectors, d, self.runner)?;
-        for _ in 0..MAX_REFINEMENTS {
-            if found.sine_bound <= config.tolerance || found.values[0] <= 0.0 {
-                break;
-            }
-            let (start, tolerance) = (Some(&found.vectors), 0.5 * config.tolerance);
-            let vectors = krylov::top_vectors(operator, start, d, tolerance, config.seed, self.runner)?;
-            found = certify(operator, vectors, d, self.runner)?;
+    /// The wanted subspace, roughly: to judge samples by.
+    fn refine(&mut self, center: &[f64], kept: Option<&[bool]>, start: Option<&Matrix>) -> Result<Matrix> {
+        let directions = Directions::new(center, self.config.weighting, kept);
+        if self.config.loss == Loss::SquaredCosine {
+            return self.decomposer.roughly(directions, start);
         }
-        Ok(found)
+        let (vectors, factors) = self.reweighted(center, kept, start)?;
+        self.decomposer.roughly(directions.reweighted(&factors), Some(&vectors))
     }
 
-    fn require_directions(&self, any: bool) -> Result<()> {
-        if any {
-            return Ok(());
+    /// All steps of AE-1 but the last decomposition: vectors to begin it at, and its factors.
+    fn reweighted(
+        &mut self,
+        center: &[f64],
+        kept: Option<&[bool]>,
+        start: Option<&Matrix>,
+    ) -> Result<(Matrix, Vec<f64>)> {
+        let directions = Directions::new(center, self.config.weighting, kept);
+        self.objective.clear();
+        let mut vectors = self.decomposer.roughly(directions, start)?;
+        let mut step = 1;
+        loop {
+            self.require_found(&vectors)?;
+            let measured = self.distances(center, &vectors.first_columns(self.d))?;
+            self.objective.push(refine::objective(&measured.sines, &measured.lengths, kept));
+            let factors = refine::factors(&measured.sines);
+            if step == STEPS {
+                return Ok((vectors, factors));
+            }
+            vectors = self.decomposer.roughly(directions.reweighted(&factors), Some(&vectors))?;
+            step += 1;
         }
-        Err(Error::data(format!(
-            "all {} rows are equal to the center; there is no direction to find",
-            self.source.shape().samples
-        )))
     }
 
     /// Refuses more components than the data have directions.
     fn check_rank(&self, found: &Certified, center: &[f64]) -> Result<()> {
-        let (shape, d) = (self.source.shape(), self.config.components);
+        let (shape, d) = (self.source.shape(), self.d);
         let largest = found.values.first().copied().unwrap_or(0.0);
         // Rows that equal the center up to rounding leave a variance that is rounding only.
         let noise = match self.config.weighting {
             Weighting::Uniform => (8.0 * f64::EPSILON * center.iter().fold(0.0f64, |m, x| m.max(x.abs()))).powi(2),
             Weighting::InverseNorm => 0.0,
         };
-        self.require_directions(largest > noise)?;
+        require_directions(largest > noise, shape.samples)?;
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
@@ -235,65 +324,66 @@ impl<R: Runner> Fit<'_, R> {
         Ok(())
     }
 
-    /// Variances along the components, and who spoke. One pass; none for classical PCA or where scores are there.
-    fn scales(&self, directions: Directions<'_>, found: &Certified) -> Result<(Vec<f64>, Vec<bool>)> {
-        let (d, n) = (self.config.components, self.source.shape().samples);
-        if self.config.weighting == Weighting::Uniform && self.config.screen == Screen::Everyone {
-            let unbiased = n as f64 / (n as f64 - 1.0);
-            return Ok((found.values[..d].iter().map(|l| l * unbiased).collect(), vec![true; n]));
+    /// What the model knows beyond the subspace: variances along the components, who spoke, cutoffs. One pass, or none
+    /// where scores are there.
+    fn model(mut self, found: Found) -> Result<Model> {
+        let (config, d, shape) = (self.config, self.d, self.source.shape());
+        let Found { center, certified, kept, cone } = found;
+        let vectors = certified.vectors.first_columns(d);
+        let every = (shape.samples * d).div_ceil(SCALE_SCORES);
+        let measured = match self.measured.take() {
+            Some(measured) => measured,
+            None => {
+                let distances = Distances::new(&center, &vectors, Precision::Working, shape.element);
+                self.runner.run(&distances.with_scores(kept.as_deref(), every), self.source)?
+            }
+        };
+        if config.loss == Loss::Sine {
+            self.objective.push(refine::objective(&measured.sines, &measured.lengths, kept.as_deref()));
         }
-        if let Some((scores, speaks)) = &self.scores {
-            let column = |j: usize| (0..scores.rows()).map(|i| scores[(i, j)]).collect::<Vec<_>>();
-            return Ok(((0..d).map(|j| robust_scale(&column(j)).powi(2)).collect(), speaks.clone()));
-        }
-        let vectors = found.vectors.first_columns(d);
-        let every = (n * d).div_ceil(SCALE_SCORES);
-        let projection =
-            Projection::new(directions, &vectors, Units::Data, Precision::Working, self.source.shape().element)
-                .thinned(every);
-        let scores = self.runner.run(&projection, self.source)?;
-        let column =
-            |j: usize| scores.values[j.min(scores.values.len())..].iter().step_by(d).copied().collect::<Vec<_>>();
-        Ok(((0..d).map(|j| robust_scale(&column(j)).powi(2)).collect(), scores.speaks))
-    }
-
-    fn model(
-        mut self,
-        center: Vec<f64>,
-        found: Certified,
-        variances: Vec<f64>,
-        kept: Vec<bool>,
-        cone: Option<ConeReport>,
-    ) -> Model {
-        let (config, d) = (self.config, self.config.components);
-        let mut components: Matrix = found.vectors.first_columns(d).transposed();
+        let variances = if config.weighting == Weighting::Uniform && config.screen == Screen::Everyone {
+            let n = shape.samples as f64;
+            certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
+        } else {
+            let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
+            (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect()
+        };
+        let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
+        let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
+        let cutoffs = diagnose::cutoffs(&measured, d, shape.features);
+        let mut components: Matrix = vectors.transposed();
         (0..d).for_each(|i| fix_sign(components.row_mut(i)));
-        let converged = found.sine_bound <= config.tolerance;
+        let converged = certified.sine_bound <= config.tolerance;
         if !converged {
-            let (inside, outside) = (found.values[d - 1], found.values.get(d).copied().unwrap_or(0.0));
+            let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
             self.warnings.push(format!(
                 "the subspace is certain only to a sine of {:.1e}, not {:.1e}: eigenvalues {d} and {} are {inside:.6e} and \
                  {outside:.6e}, a relative gap of {:.1e}; ask for another number of components",
-                found.sine_bound,
+                certified.sine_bound,
                 config.tolerance,
                 d + 1,
                 (inside - outside) / inside
             ));
         }
-        Model {
+        Ok(Model {
             config: config.clone(),
-            solver: self.solver,
-            shape: self.source.shape().clone(),
+            solver: self.decomposer.solver,
+            shape: shape.clone(),
             center,
+            scale: None,
             components,
-            shares: (config.weighting == Weighting::InverseNorm).then(|| found.values[..d].to_vec()),
+            shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
             variances,
-            kept,
+            total_variance: None,
+            chosen: None,
+            kept: kept.unwrap_or_else(speaks),
             cone,
-            cutoffs: [f64::NAN; 2],
-            certificate: Certificate { residual: found.residual, sine_bound: found.sine_bound, converged },
+            objective: self.objective,
+            cells: None,
+            cutoffs,
+            certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
             passes: self.runner.passes() - self.passes_before,
             warnings: self.warnings,
-        }
+        })
     }
 }

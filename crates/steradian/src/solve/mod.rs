@@ -1,14 +1,19 @@
 //! How a fit is done: center, screen, directions, decomposition, certificate, scales.
 
+mod cells;
 mod certify;
 mod cosines;
+mod decompose;
 mod eigen;
 mod embed;
+mod fit;
 mod krylov;
 mod operator;
-mod scales;
+pub(crate) mod refine;
 
+pub(crate) use cells::ROUNDS as CELL_ROUNDS;
+pub(crate) use decompose::Decomposer;
 pub(crate) use eigen::solves_fully;
-pub(crate) use embed::SCALE_SCORES;
-pub use embed::fit;
+pub(crate) use embed::{ROUNDS as EMBED_ROUNDS, SCALE_SCORES};
+pub use fit::fit;
 pub(crate) use krylov::{Width, max_columns};

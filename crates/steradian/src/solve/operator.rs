@@ -31,8 +31,8 @@ impl<R: Runner> Operator for ByPasses<'_, R> {
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         let sketch =
             Sketch::new(self.directions, Coefficients::Project(w), self.precision, self.source.shape().element);
-        let (mut z, speakers) = self.runner.run(&sketch, self.source)?;
-        let share = 1.0 / speakers.max(1) as f64;
+        let (mut z, mass) = self.runner.run(&sketch, self.source)?;
+        let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
         z.data_mut().iter_mut().for_each(|x| *x *= share);
         Ok(z)
     }

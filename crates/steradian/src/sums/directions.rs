@@ -26,6 +26,7 @@ pub struct Directions<'a> {
     center_length: f64,
     weighting: Weighting,
     kept: Option<&'a [bool]>,
+    factors: Option<&'a [f64]>,
 }
 
 impl<'a> Directions<'a> {
@@ -37,7 +38,37 @@ impl<'a> Directions<'a> {
         } else {
             0.0
         };
-        Self { center, center_length, weighting, kept }
+        Self { center, center_length, weighting, kept, factors: None }
+    }
+
+    /// The same, each sample's weight times a factor of its own (reweighted fits); 0 silences it.
+    pub fn reweighted(self, factors: &'a [f64]) -> Self {
+        Self { factors: Some(factors), ..self }
+    }
+
+    /// How much the rows of a block that speak count in all: one each, or the square of their factor.
+    pub(crate) fn mass(&self, block: &Block<'_>, weights: &[f64]) -> f64 {
+        let speaking = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
+        match self.factors {
+            None => speaking.count() as f64,
+            Some(factors) => speaking.map(|(row, _)| factors[block.first() + row].powi(2)).sum(),
+        }
+    }
+
+    /// How much a sample says, its own factor apart.
+    pub(crate) fn weighting(&self) -> Weighting {
+        self.weighting
+    }
+
+    /// Whether a sample may speak, if it has a direction.
+    pub(crate) fn admits(&self, sample: usize) -> bool {
+        self.kept.is_none_or(|kept| kept[sample]) && self.factors.is_none_or(|factors| factors[sample] > 0.0)
+    }
+
+    /// How much some samples count in all.
+    pub(crate) fn mass_of(&self, kept: &[bool]) -> f64 {
+        let members = kept.iter().enumerate().filter(|(_, kept)| **kept);
+        members.map(|(i, _)| self.factors.map_or(1.0, |factors| factors[i].powi(2))).sum()
     }
 
     /// Where samples are seen from.
@@ -47,7 +78,10 @@ impl<'a> Directions<'a> {
 
     /// Whether everyone speaks with weight 1 as seen from a point of equal coordinates.
     pub(crate) fn is_plain(&self, coordinate: f64) -> bool {
-        self.weighting == Weighting::Uniform && self.kept.is_none() && self.center.iter().all(|c| *c == coordinate)
+        self.weighting == Weighting::Uniform
+            && self.kept.is_none()
+            && self.factors.is_none()
+            && self.center.iter().all(|c| *c == coordinate)
     }
 
     /// Whether a sample of these lengths has a direction.
@@ -68,6 +102,10 @@ impl<'a> Directions<'a> {
             let kept = &kept[block.first() + rows.start..block.first() + rows.end];
             weights.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(w, _)| *w = 0.0);
         }
+        if let Some(factors) = self.factors {
+            let factors = &factors[block.first() + rows.start..block.first() + rows.end];
+            weights.iter_mut().zip(factors).for_each(|(w, factor)| *w *= factor);
+        }
         weights
     }
 
@@ -85,10 +123,10 @@ impl<'a> Directions<'a> {
         if self.kept.is_some_and(|kept| !kept[block.first() + row]) {
             return 0.0;
         }
-        let length = square.sqrt();
+        let (length, factor) = (square.sqrt(), self.factors.map_or(1.0, |factors| factors[block.first() + row]));
         match self.weighting {
-            Weighting::Uniform => 1.0,
-            Weighting::InverseNorm if safe.contains(&square) && length > clear * self.center_length => 1.0 / length,
+            Weighting::Uniform => factor,
+            Weighting::InverseNorm if safe.contains(&square) && length > clear * self.center_length => factor / length,
             Weighting::InverseNorm => self.weights(block, row..row + 1)[0],
         }
     }
@@ -102,8 +140,8 @@ impl<'a> Directions<'a> {
         weights: &[f64],
         out: &mut [f64],
     ) {
-        let weights = match (self.weighting, self.kept) {
-            (Weighting::Uniform, None) => None,
+        let weights = match (self.weighting, self.kept, self.factors) {
+            (Weighting::Uniform, None, None) => None,
             _ => Some(weights),
         };
         panel::center(block, rows, columns, self.center, weights, out);

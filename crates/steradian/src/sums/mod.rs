@@ -3,6 +3,9 @@
 
 mod counts;
 mod directions;
+mod distances;
+mod farthest;
+mod gathered;
 mod gram;
 mod moments;
 mod operand;
@@ -14,6 +17,9 @@ mod sketch;
 
 pub use counts::{NeighbourCounts, Neighbours};
 pub use directions::Directions;
+pub use distances::{Distances, DistancesSum};
+pub use farthest::{FarthestAlong, FarthestSum};
+pub use gathered::{Gathered, GatheredSum};
 pub use gram::Gram;
 pub use moments::{Moments, MomentsSum};
 pub use operand::Precision;
@@ -24,6 +30,7 @@ pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
 pub(crate) use counts::exact_cosine;
+pub(crate) use distances::sine_outside;
 pub(crate) use gram::TILE_ROWS;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
 

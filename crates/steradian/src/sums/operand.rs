@@ -30,8 +30,8 @@ pub enum Precision {
 }
 
 impl Precision {
-    fn is_double(self, element: ElementType) -> bool {
-        self == Self::Double || element == ElementType::F64
+    pub(super) fn is_double(self, element: ElementType) -> bool {
+        self == Self::Double || element.is_double()
     }
 }
 

@@ -26,14 +26,22 @@ pub struct DigitCounts<'a> {
     columns: Range<usize>,
     shift: u32,
     prefixes: &'a [[u64; 2]],
+    kept: Option<&'a [bool]>,
 }
 
 impl<'a> DigitCounts<'a> {
-    /// Counts digit number `digit` from the top, among numbers whose higher digits are the column's `prefixes`.
-    pub fn new(element: ElementType, columns: Range<usize>, digit: usize, prefixes: &'a [[u64; 2]]) -> Self {
+    /// Counts digit number `digit` from the top, among numbers whose higher digits are the column's `prefixes`; where
+    /// `kept` is given, only in its samples.
+    pub fn new(
+        element: ElementType,
+        columns: Range<usize>,
+        digit: usize,
+        prefixes: &'a [[u64; 2]],
+        kept: Option<&'a [bool]>,
+    ) -> Self {
         assert_eq!(prefixes.len(), columns.len(), "one pair of prefixes for each column");
         let shift = 8 * (element.bytes() - 1 - digit) as u32;
-        Self { columns, shift, prefixes }
+        Self { columns, shift, prefixes, kept }
     }
 }
 
@@ -61,7 +69,7 @@ impl Fold for DigitCounts<'_> {
             sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
                 let width = counts.len() / (2 * DIGITS);
                 let start = strip * STRIP;
-                for row in 0..data.rows() {
+                for row in (0..data.rows()).filter(|row| self.kept.is_none_or(|kept| kept[block.first() + row])) {
                     for j in 0..width {
                         let key = data.get(row, self.columns.start + start + j).sort_key();
                         let digit = (key >> self.shift) as usize & (DIGITS - 1);

@@ -31,16 +31,16 @@ impl<'a> Scatter<'a> {
     }
 }
 
-/// The lower triangle so far, and how many samples spoke.
+/// The lower triangle so far, and how much the samples that spoke count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScatterSum {
     lower: Vec<f64>,
-    speakers: u64,
+    mass: f64,
 }
 
 impl Fold for Scatter<'_> {
     type Sum = ScatterSum;
-    type Out = (Matrix, u64);
+    type Out = (Matrix, f64);
 
     fn name(&self) -> &'static str {
         "scatter"
@@ -51,13 +51,13 @@ impl Fold for Scatter<'_> {
     }
 
     fn empty(&self) -> ScatterSum {
-        ScatterSum { lower: zeroed(self.features() * self.features()), speakers: 0 }
+        ScatterSum { lower: zeroed(self.features() * self.features()), mass: 0.0 }
     }
 
     fn add(&self, sum: &mut ScatterSum, block: &Block<'_>) -> Result<()> {
         let (rows, features) = (block.rows(), self.features());
         let mut u = Matrix::zeros(rows, features);
-        let counts: Vec<u64> = u
+        let weights: Vec<Vec<f64>> = u
             .data_mut()
             .par_chunks_mut(32 * features)
             .enumerate()
@@ -66,10 +66,10 @@ impl Fold for Scatter<'_> {
                 let weights = self.directions.weights(block, rows.clone());
                 // One panel as wide as the data: D is small here, or this matrix would not be formed.
                 self.directions.panel(block, rows, 0..features, &weights, u);
-                weights.iter().filter(|&&w| w > 0.0).count() as u64
+                weights
             })
             .collect();
-        sum.speakers += counts.iter().sum::<u64>();
+        sum.mass += self.directions.mass(block, &weights.concat());
         sum.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
             let start = strip * STRIP;
             let end = start + lower.len() / features;
@@ -80,11 +80,11 @@ impl Fold for Scatter<'_> {
     }
 
     fn merge(&self, left: ScatterSum, right: ScatterSum) -> ScatterSum {
-        ScatterSum { lower: super::add_all(left.lower, &right.lower), speakers: left.speakers + right.speakers }
+        ScatterSum { lower: super::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
     }
 
     /// The full symmetric matrix.
-    fn finish(&self, sum: ScatterSum) -> Result<(Matrix, u64)> {
+    fn finish(&self, sum: ScatterSum) -> Result<(Matrix, f64)> {
         let features = self.features();
         let mut a = Matrix::from_vec(features, features, sum.lower);
         for i in 0..features {
@@ -92,6 +92,6 @@ impl Fold for Scatter<'_> {
                 a[(i, j)] = a[(j, i)];
             }
         }
-        Ok((a, sum.speakers))
+        Ok((a, sum.mass))
     }
 }

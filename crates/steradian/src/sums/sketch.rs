@@ -57,16 +57,16 @@ impl<'a> Sketch<'a> {
     }
 }
 
-/// Z so far, and how many samples spoke.
+/// Z so far, and how much the samples that spoke count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SketchSum {
     z: Vec<f64>,
-    speakers: u64,
+    mass: f64,
 }
 
 impl Fold for Sketch<'_> {
     type Sum = SketchSum;
-    type Out = (Matrix, u64);
+    type Out = (Matrix, f64);
 
     fn name(&self) -> &'static str {
         "operator"
@@ -77,7 +77,7 @@ impl Fold for Sketch<'_> {
     }
 
     fn empty(&self) -> SketchSum {
-        SketchSum { z: zeroed(self.sum_length()), speakers: 0 }
+        SketchSum { z: zeroed(self.sum_length()), mass: 0.0 }
     }
 
     fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
@@ -89,7 +89,7 @@ impl Fold for Sketch<'_> {
                 (own.to_vec(), self.directions.weights_of(block))
             }
         };
-        sum.speakers += weights.iter().filter(|&&w| w > 0.0).count() as u64;
+        sum.mass += self.directions.mass(block, &weights);
         let projected = matches!(self.coefficients, Coefficients::Project(_));
         for (y, w) in y.chunks_exact_mut(self.operand.columns()).zip(&weights) {
             // One weight at a time: w^2 alone could overflow where w y w does not.
@@ -100,10 +100,10 @@ impl Fold for Sketch<'_> {
     }
 
     fn merge(&self, left: SketchSum, right: SketchSum) -> SketchSum {
-        SketchSum { z: super::add_all(left.z, &right.z), speakers: left.speakers + right.speakers }
+        SketchSum { z: super::add_all(left.z, &right.z), mass: left.mass + right.mass }
     }
 
-    fn finish(&self, sum: SketchSum) -> Result<(Matrix, u64)> {
-        Ok((self.operand.unpadded(sum.z), sum.speakers))
+    fn finish(&self, sum: SketchSum) -> Result<(Matrix, f64)> {
+        Ok((self.operand.unpadded(sum.z), sum.mass))
     }
 }

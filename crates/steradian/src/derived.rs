@@ -1,0 +1,139 @@
+//! Sources made of other sources: some of the samples, or every sample changed on its way.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::block::{Block, BlockData, Rows, each_element};
+use crate::element::{Element, ElementType};
+use crate::error::Result;
+use crate::source::{Shape, Source};
+
+/// Some of the samples of a source, in a given order.
+pub(crate) struct Picked<'a> {
+    source: &'a dyn Source,
+    samples: Vec<usize>,
+    shape: Shape,
+}
+
+impl<'a> Picked<'a> {
+    /// These samples.
+    pub(crate) fn new(source: &'a dyn Source, samples: Vec<usize>) -> Self {
+        let shape = Shape { samples: samples.len(), ..source.shape().clone() };
+        Self { source, samples, shape }
+    }
+
+    /// At most `most` of the samples that `kept` names (of all when it is not given), evenly spread over them.
+    pub(crate) fn at_most(source: &'a dyn Source, kept: Option<&[bool]>, most: usize) -> Self {
+        let members: Vec<usize> = (0..source.shape().samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+        let count = members.len().min(most);
+        Self::new(source, (0..count).map(|i| members[i * members.len() / count]).collect())
+    }
+}
+
+impl Source for Picked<'_> {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        macro_rules! gathered {
+            ($variant:ident) => {{
+                let mut data = Vec::with_capacity(rows.len() * self.shape.features);
+                for &sample in &self.samples[rows.clone()] {
+                    self.source.visit(sample..sample + 1, &mut |block| {
+                        if let BlockData::$variant(own) = block.data() {
+                            data.extend((0..own.columns()).map(|column| own.get(0, column)));
+                        }
+                        Ok(())
+                    })?;
+                }
+                let rows_of = Rows::contiguous(&data, rows.len(), self.shape.features)?;
+                visit(Block::new(rows.start, BlockData::$variant(rows_of)))
+            }};
+        }
+        match self.shape.element {
+            ElementType::U8 => gathered!(U8),
+            ElementType::U16 => gathered!(U16),
+            ElementType::F32 => gathered!(F32),
+            ElementType::F64 => gathered!(F64),
+        }
+    }
+}
+
+/// Every sample of a source changed by a function of its index and values. Floating point comes out: double for double
+/// data, single for the others.
+pub(crate) struct Changed<'a, F> {
+    source: &'a dyn Source,
+    shape: Shape,
+    change: F,
+}
+
+impl<'a, F: Fn(usize, &mut [f64]) + Sync> Changed<'a, F> {
+    /// Changes each sample where it is read.
+    pub(crate) fn new(source: &'a dyn Source, change: F) -> Self {
+        let element = if source.shape().element.is_double() { ElementType::F64 } else { ElementType::F32 };
+        let shape = Shape { element, ..source.shape().clone() };
+        Self { source, shape, change }
+    }
+}
+
+impl<F: Fn(usize, &mut [f64]) + Sync> Source for Changed<'_, F> {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let features = self.shape.features;
+        self.source.visit(rows, &mut |block| {
+            macro_rules! changed {
+                ($variant:ident, $type:ty) => {{
+                    let mut data: Vec<$type> = vec![0.0; block.rows() * features];
+                    each_element!(block, own => data.par_chunks_mut(features.max(1)).enumerate().for_each_init(
+                        || vec![0.0; features],
+                        |values, (row, out)| {
+                            values.iter_mut().enumerate().for_each(|(j, v)| *v = own.get(row, j).widen());
+                            (self.change)(block.first() + row, values);
+                            out.iter_mut().zip(values).for_each(|(out, v)| *out = *v as $type);
+                        },
+                    ));
+                    let rows = Rows::contiguous(&data, block.rows(), features)?;
+                    visit(Block::new(block.first(), BlockData::$variant(rows)))
+                }};
+            }
+            match self.shape.element {
+                ElementType::F64 => changed!(F64, f64),
+                _ => changed!(F32, f32),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::center::spatial_median::read_sample;
+    use crate::source::Memory;
+
+    #[test]
+    fn samples_are_picked_and_changed_where_they_are_read() {
+        let data: Vec<u8> = (0..12).collect();
+        let memory = Memory::new(&data, 4, 3).unwrap();
+        let picked = Picked::new(&memory, vec![3, 1]);
+        assert_eq!(picked.shape().samples, 2);
+        assert_eq!(read_sample(&picked, 0).unwrap(), [9.0, 10.0, 11.0]);
+        let halved = Changed::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
+        assert_eq!(halved.shape().element, ElementType::F32);
+        assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
+        let spread = Picked::at_most(&memory, Some(&[true, false, true, true]), 2);
+        assert_eq!(spread.samples, [0, 2]);
+    }
+}

@@ -1,0 +1,126 @@
+//! The top eigenvectors of the weighted operator, by whichever solver was chosen: exactly with a certificate, or
+//! roughly as the start of a next step.
+
+use super::certify::{Certified, certify};
+use super::cosines::{self, Cosines};
+use super::operator::{ByPasses, Dense, Operator};
+use super::{eigen, krylov};
+use crate::config::Solver;
+use crate::error::{Error, Result};
+use crate::linalg::Matrix;
+use crate::run::Runner;
+use crate::source::Source;
+use crate::sums::{Directions, DistancesSum, Precision, Scatter};
+
+/// Rounds of steps in double precision that an answer may need after those in single precision.
+const MAX_REFINEMENTS: usize = 2;
+/// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
+const ROUGHER: f64 = 100.0;
+
+/// What a decomposition needs to know apart from the directions.
+pub(crate) struct Decomposer<'a, R> {
+    pub solver: Solver,
+    pub d: usize,
+    pub tolerance: f64,
+    pub seed: u64,
+    pub source: &'a dyn Source,
+    pub runner: &'a R,
+}
+
+/// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
+pub(crate) struct Decomposed {
+    pub certified: Certified,
+    pub measured: Option<DistancesSum>,
+}
+
+impl<R: Runner> Decomposer<'_, R> {
+    /// To the tolerance, with a certificate. The n x n matrix may be there already; iterations begin at `start`.
+    pub(crate) fn exactly(
+        &self,
+        directions: Directions<'_>,
+        cosines: Option<Cosines>,
+        start: Option<&Matrix>,
+    ) -> Result<Decomposed> {
+        let plain = |certified| Decomposed { certified, measured: None };
+        Ok(match self.solver {
+            Solver::Scatter => {
+                let matrix = self.scatter(directions)?;
+                let vectors = eigen::top_vectors(&matrix, self.d, self.tolerance, self.seed, self.runner)?;
+                plain(certify(&Dense { matrix: &matrix, runner: self.runner }, vectors, self.d, self.runner)?)
+            }
+            Solver::Gram => self.through_pairs(directions, cosines, self.tolerance)?,
+            Solver::Krylov | Solver::Auto => {
+                let working = self.by_passes(directions, Precision::Working);
+                let vectors = self.iterate(&working, start, 0.5 * self.tolerance)?;
+                plain(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
+            }
+        })
+    }
+
+    /// Good enough to compute weights from: d + 1 orthonormal columns, without a certificate.
+    pub(super) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
+        let tolerance = (ROUGHER * self.tolerance).min(1e-3).max(self.tolerance);
+        Ok(match self.solver {
+            Solver::Scatter => {
+                let matrix = self.scatter(directions)?;
+                eigen::top_vectors(&matrix, self.d, tolerance, self.seed, self.runner)?
+            }
+            Solver::Gram => self.through_pairs(directions, None, tolerance)?.certified.vectors,
+            Solver::Krylov | Solver::Auto => {
+                self.iterate(&self.by_passes(directions, Precision::Working), start, tolerance)?
+            }
+        })
+    }
+
+    fn by_passes<'b>(&'b self, directions: Directions<'b>, precision: Precision) -> ByPasses<'b, R> {
+        ByPasses { source: self.source, directions, precision, runner: self.runner }
+    }
+
+    fn iterate(&self, operator: &impl Operator, start: Option<&Matrix>, tolerance: f64) -> Result<Matrix> {
+        krylov::top_vectors(operator, start, self.d, tolerance, self.seed, self.runner)
+    }
+
+    fn scatter(&self, directions: Directions<'_>) -> Result<Matrix> {
+        let (mut matrix, mass) = self.runner.run(&Scatter::new(directions), self.source)?;
+        let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
+        matrix.data_mut().iter_mut().for_each(|x| *x *= share);
+        Ok(matrix)
+    }
+
+    fn through_pairs(
+        &self,
+        directions: Directions<'_>,
+        cosines: Option<Cosines>,
+        tolerance: f64,
+    ) -> Result<Decomposed> {
+        let cosines = match cosines {
+            Some(cosines) => cosines,
+            None => cosines::direct(&directions, self.source, self.runner)?,
+        };
+        let speaks = cosines.speaks.iter().enumerate();
+        let kept: Vec<bool> = speaks.map(|(i, s)| *s && directions.admits(i)).collect();
+        require_directions(kept.contains(&true), kept.len())?;
+        cosines::solve(cosines, &kept, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
+    }
+
+    /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
+    fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
+        let mut found = certify(operator, vectors, self.d, self.runner)?;
+        for _ in 0..MAX_REFINEMENTS {
+            if found.sine_bound <= self.tolerance || found.values[0] <= 0.0 {
+                break;
+            }
+            let vectors = self.iterate(operator, Some(&found.vectors), 0.5 * self.tolerance)?;
+            found = certify(operator, vectors, self.d, self.runner)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Refuses data without any direction.
+pub(super) fn require_directions(any: bool, samples: usize) -> Result<()> {
+    if any {
+        return Ok(());
+    }
+    Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find")))
+}

@@ -1,0 +1,79 @@
+//! The whole of a fit: scales of features, the number of components, and one embedding or several.
+
+use super::cells;
+use super::embed::embed;
+use crate::config::{Cells, Center, Components, Config, Scaling, Solver};
+use crate::derived::Changed;
+use crate::error::Result;
+use crate::features;
+use crate::model::Model;
+use crate::plan::Plan;
+use crate::rank::{self, Chosen};
+use crate::run::Runner;
+use crate::source::Source;
+
+/// Fits a model to all samples of a source.
+pub fn fit<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
+    let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
+    let before = runner.passes();
+    let mut model = match config.scaling {
+        Scaling::None => fit_counted(config, solver, source, runner)?,
+        Scaling::Mad => fit_scaled(config, solver, source, runner)?,
+    };
+    model.config = config.clone();
+    model.passes = runner.passes() - before;
+    Ok(model)
+}
+
+/// With every feature divided by its robust scale.
+fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    let scale = features::scales(source, runner)?;
+    let scaled = Changed::new(source, |_, row: &mut [f64]| row.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s));
+    let mut inner = config.clone();
+    if let Center::Given(point) = &mut inner.center {
+        point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
+    }
+    let mut model = fit_counted(&inner, solver, &scaled, runner)?;
+    model.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
+    model.shape = source.shape().clone();
+    model.scale = Some(scale);
+    Ok(model)
+}
+
+/// With the number of components found where it is not given.
+fn fit_counted<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    let most = config.components.at_most(source.shape());
+    let chosen = match config.components {
+        Components::Count(_) => None,
+        Components::Auto => Some(rank::standing_out(config, solver, source, runner)?),
+        Components::Share(share) => {
+            let first = fit_cells(config, most, solver, source, runner)?;
+            let total = features::total_variance(source, Some(&first.kept), runner)?;
+            let chosen = rank::reaching(share, &first.variances, total);
+            if chosen.components == most {
+                return Ok(explained(first, Some(chosen), Some(total)));
+            }
+            Some(chosen)
+        }
+    };
+    let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
+    let model = fit_cells(config, d, solver, source, runner)?;
+    let total = match config.total_variance || matches!(config.components, Components::Share(_)) {
+        true => Some(features::total_variance(source, Some(&model.kept), runner)?),
+        false => None,
+    };
+    Ok(explained(model, chosen, total))
+}
+
+fn explained(mut model: Model, chosen: Option<Chosen>, total: Option<f64>) -> Model {
+    model.total_variance = total;
+    model.chosen = chosen.map(|chosen| chosen.reason);
+    model
+}
+
+fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    match config.cells {
+        Cells::Keep => embed(config, d, solver, source, runner),
+        Cells::Clean => cells::clean(config, d, solver, source, runner),
+    }
+}

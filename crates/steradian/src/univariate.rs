@@ -1,0 +1,208 @@
+//! Robust statistics of plain numbers, and the quantiles that cutoffs come from.
+//!
+//! | name | what |
+//! |---|---|
+//! | robust scale | s_0 = 1.4826 med abs(y - med y); then m = mean and s^2 = mean (y - m)^2 / 0.9105 over abs(y - m) <= 2.5 s, twice, where 0.9105 is E[z^2 given abs(z) < 2.5] of a standard normal z |
+//! | least-variance window | location and scale of the h neighbouring order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
+//! | shortest window | middle and half length of the shortest interval that holds h numbers |
+
+/// Half of the normal distribution lies within 1 / 1.4826 standard deviations.
+pub(crate) const NORMAL_MAD: f64 = 1.4826;
+/// The 97.5 % quantile of the standard normal distribution.
+pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
+const CUTOFF: f64 = 2.5;
+const KEPT_VARIANCE: f64 = 0.9105;
+/// Three quarters of the normal distribution lie below this: half a shortest half.
+const NORMAL_QUARTILE: f64 = 0.6745;
+
+/// Where some numbers lie and how far they spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Spread {
+    pub location: f64,
+    pub scale: f64,
+}
+
+/// The robust scale of some numbers; 0 for none.
+pub(crate) fn robust_scale(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = median(values.to_vec());
+    let mad = NORMAL_MAD * median(values.iter().map(|y| (y - middle).abs()).collect());
+    trimmed(values, Spread { location: middle, scale: mad }, 2).scale
+}
+
+/// Rounds of mean and deviation over what lies within 2.5 scales, made consistent for normal numbers.
+fn trimmed(values: &[f64], start: Spread, rounds: usize) -> Spread {
+    (0..rounds).fold(start, |Spread { location, scale }, _| {
+        let kept = || values.iter().filter(|y| (*y - location).abs() <= CUTOFF * scale);
+        let count = kept().count().max(1) as f64;
+        let mean = kept().sum::<f64>() / count;
+        let square = kept().map(|y| (y - mean).powi(2)).sum::<f64>();
+        Spread { location: mean, scale: (square / count / KEPT_VARIANCE).sqrt() }
+    })
+}
+
+/// The median; the mean of the two middle numbers of an even count. Panics on none.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len() / 2;
+    let odd = values.len() % 2 == 1;
+    let (below, &mut high, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if odd {
+        return high;
+    }
+    let low = below.iter().fold(f64::NEG_INFINITY, |m, x| m.max(*x));
+    low + (high - low) / 2.0
+}
+
+/// The least-variance window of `h` of some sorted numbers, more than half of them: mean and plain deviation.
+pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> Spread {
+    let n = sorted.len();
+    debug_assert!(2 * h > n && h <= n);
+    let range = |start: usize| sorted[start + h - 1] - sorted[start];
+    let shortest = (0..=n - h).map(range).fold(f64::INFINITY, f64::min);
+    // A window with two numbers that far apart has more variance than the shortest one, whatever lies between; leaving
+    // such windows out keeps far outliers out of the running sums, whose digits they would take.
+    let reach = shortest * (h as f64 / 2.0).sqrt().max(1.0);
+    let starts: Vec<usize> = (0..=n - h).filter(|&start| range(start) <= reach).collect();
+    let (first, last) = (starts[0], starts[starts.len() - 1]);
+    let origin = sorted[n / 2]; // in every window
+    let mut sums = vec![(0.0, 0.0)];
+    let (mut total, mut squares) = (0.0, 0.0);
+    for y in &sorted[first..last + h] {
+        let z = y - origin;
+        total += z;
+        squares += z * z;
+        sums.push((total, squares));
+    }
+    let size = h as f64;
+    let mut best = (f64::INFINITY, 0.0);
+    for start in starts {
+        let (from, to) = (sums[start - first], sums[start - first + h]);
+        let mean = (to.0 - from.0) / size;
+        let variance = ((to.1 - from.1) / size - mean * mean).max(0.0);
+        if variance < best.0 {
+            best = (variance, mean);
+        }
+    }
+    let scale = if shortest == 0.0 { 0.0 } else { best.0.sqrt() };
+    Spread { location: origin + best.1, scale }
+}
+
+/// The shortest window that holds `h` of some numbers: its middle, and its half length made consistent for normal ones.
+pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> Spread {
+    values.sort_by(f64::total_cmp);
+    let length = |start: usize| values[start + h - 1] - values[start];
+    let mut best = 0;
+    for start in 1..=values.len() - h {
+        if length(start) < length(best) {
+            best = start;
+        }
+    }
+    Spread { location: (values[best] + values[best + h - 1]) / 2.0, scale: length(best) / 2.0 / NORMAL_QUARTILE }
+}
+
+/// Location and scale of the bulk of some numbers, efficient where they are normal: from the least-variance half, two
+/// rounds of trimming.
+pub(crate) fn bulk(mut values: Vec<f64>) -> Spread {
+    values.sort_by(f64::total_cmp);
+    let h = values.len() / 2 + 1;
+    let half = least_variance_window(&values, h.min(values.len()));
+    // The middle half of a normal distribution has this much of its variance.
+    const HALF_VARIANCE: f64 = 0.142_632_6;
+    trimmed(&values, Spread { scale: half.scale / HALF_VARIANCE.sqrt(), ..half }, 4)
+}
+
+/// The quantile of the chi-square distribution with a whole number of degrees of freedom.
+pub(crate) fn chi_square_quantile(probability: f64, degrees: usize) -> f64 {
+    let (mut low, mut high) = (0.0, degrees as f64 + 10.0);
+    while chi_square_below(high, degrees) < probability {
+        high *= 2.0;
+    }
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if chi_square_below(middle, degrees) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+/// The share of the chi-square distribution below x: the series of the incomplete gamma function at half of each.
+fn chi_square_below(x: f64, degrees: usize) -> f64 {
+    let (a, x) = (degrees as f64 / 2.0, x / 2.0);
+    if x <= 0.0 {
+        return 0.0;
+    }
+    // ln of Gamma(a + 1), by Gamma(a + 1) = a Gamma(a) down to Gamma(1) = 1 or Gamma(1/2) = sqrt(pi).
+    let rest = if degrees % 2 == 0 { 0.0 } else { 0.5 * std::f64::consts::PI.ln() };
+    let log_gamma = rest + (0..degrees.div_ceil(2)).map(|i| (a - i as f64).ln()).sum::<f64>();
+    let (mut term, mut sum, mut k) = (1.0, 1.0, 1.0);
+    while term > 1e-17 * sum {
+        term *= x / (a + k);
+        sum += term;
+        k += 1.0;
+    }
+    (a * x.ln() - x - log_gamma).exp() * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Quantiles of the normal distribution.
+    fn normal_numbers(count: usize) -> Vec<f64> {
+        let quantile = |p: f64| {
+            let t = (-2.0 * p.min(1.0 - p).ln()).sqrt();
+            let x = t
+                - (2.515517 + 0.802853 * t + 0.010328 * t * t)
+                    / (1.0 + 1.432788 * t + 0.189269 * t * t + 0.001308 * t * t * t);
+            if p < 0.5 { -x } else { x }
+        };
+        (0..count).map(|i| quantile((i as f64 + 0.5) / count as f64)).collect()
+    }
+
+    #[test]
+    fn far_numbers_do_not_count_and_normal_ones_do() {
+        let mut values: Vec<f64> = normal_numbers(4000).iter().map(|z| 3.0 * z).collect();
+        assert!((robust_scale(&values) / 3.0 - 1.0).abs() < 0.01);
+        let clean = bulk(values.clone());
+        assert!((clean.scale / 3.0 - 1.0).abs() < 0.02 && clean.location.abs() < 0.01, "{clean:?}");
+        values.extend(std::iter::repeat_n(1e9, 1000));
+        assert!((robust_scale(&values) / 3.0 - 1.0).abs() < 0.25, "{}", robust_scale(&values));
+        values.extend(std::iter::repeat_n(1e12, 2000));
+        let hit = bulk(values);
+        assert!((hit.scale / 3.0 - 1.0).abs() < 0.1 && hit.location.abs() < 0.2, "{hit:?}");
+        assert_eq!(robust_scale(&[]), 0.0);
+        assert_eq!(robust_scale(&[4.0, 4.0, 4.0]), 0.0);
+    }
+
+    #[test]
+    fn chi_square_quantiles_are_those_of_the_tables() {
+        let table = [(1, 5.023886), (2, 7.377759), (3, 9.348404), (5, 12.832502), (10, 20.483177), (50, 71.420195)];
+        for (degrees, expected) in table {
+            assert!((chi_square_quantile(0.975, degrees) - expected).abs() < 1e-5, "{degrees}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_least_variance_window_is_the_best_of_all(mut values in proptest::collection::vec(-10.0f64..10.0, 3..60), far in any::<bool>()) {
+            if far {
+                values[0] = 1e12;
+            }
+            values.sort_by(f64::total_cmp);
+            let h = values.len() / 2 + 1;
+            let deviation = |window: &[f64]| {
+                let mean = window.iter().sum::<f64>() / h as f64;
+                (window.iter().map(|y| (y - mean).powi(2)).sum::<f64>() / h as f64).sqrt()
+            };
+            let best = values.windows(h).map(deviation).fold(f64::INFINITY, f64::min);
+            let found = least_variance_window(&values, h);
+            prop_assert!((found.scale - best).abs() <= 1e-9 * (1.0 + best), "{} {}", found.scale, best);
+        }
+    }
+}
