@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steradian::{Block, BlockData, Element, ElementType, Error, Local, Result, Source};
+use steradian::{Block, BlockData, Diagnosis, Element, ElementType, Error, Local, Result, Runner, Source};
 
 use crate::errors::exception;
 use crate::samples::Samples;
@@ -69,6 +69,12 @@ impl Model {
     #[getter]
     fn metadata(&self) -> String {
         self.0.metadata().to_string()
+    }
+
+    /// The command line's name of the method.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.0.method().name()
     }
 
     /// Where samples are seen from.
@@ -145,12 +151,104 @@ impl Model {
         self.0.n_features()
     }
 
-    /// Scores of samples, n x d.
+    /// What each feature is divided by; `None` where features keep their units.
+    #[getter]
+    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
+    }
+
+    /// The total variance, where the fit measured it.
+    #[getter]
+    fn total_variance(&self) -> Option<f64> {
+        self.0.total_variance
+    }
+
+    /// Why there are this many components, where the number was found.
+    #[getter]
+    fn chosen(&self) -> Option<&str> {
+        self.0.chosen.as_deref()
+    }
+
+    /// The half-angle of the cone that was used, in degrees.
+    #[getter]
+    fn cone_degrees(&self) -> Option<f64> {
+        self.0.cone.as_ref().map(|cone| cone.angle_degrees)
+    }
+
+    /// The share of cells that were cleaned.
+    #[getter]
+    fn cleaned_share(&self) -> Option<f64> {
+        self.0.cells.as_ref().map(|cells| cells.share)
+    }
+
+    /// Height and width when the samples of the fit were images.
+    #[getter]
+    fn image(&self) -> Option<(usize, usize)> {
+        self.0.shape.image
+    }
+
+    /// The total variance of the data of the fit, in the units of the variances.
+    #[pyo3(signature = (samples, *, threads=0))]
+    fn measure_total_variance(&self, py: Python<'_>, samples: &Samples, threads: usize) -> PyResult<f64> {
+        let (model, source) = (&self.0, samples.source());
+        watch::run(py, threads, None, |runner| model.measure_total_variance(source, runner))
+    }
+
+    /// How samples lie to the model: score distances, orthogonal distances, angles and flags.
     #[pyo3(signature = (samples, *, threads=0, callback=None))]
+    fn diagnose<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        threads: usize,
+        callback: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Distances<'py>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let found = watch::run(py, threads, callback, |runner| {
+            let mut found: Vec<Diagnosis> = Vec::with_capacity(source.shape().samples);
+            runner.for_each_block("distances", source, model.block_rows(), |block| {
+                found.extend(model.diagnose_block(block)?);
+                Ok(())
+            })?;
+            Ok(found)
+        })?;
+        let column = |of: fn(&Diagnosis) -> f64| found.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
+        let flags = found.iter().map(|d| d.flag.name()).collect();
+        Ok((column(|d| d.score_distance), column(|d| d.orthogonal_distance), column(|d| d.angle_degrees), flags))
+    }
+
+    /// What each feature contributes to the squared orthogonal distance of some samples, as shares of 1.
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        rows: Vec<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let (count, width) = (rows.len(), model.n_features());
+        let shares = watch::run(py, 1, None, |runner| {
+            let mut shares = Vec::with_capacity(count * width);
+            for row in rows {
+                runner.check_cancelled()?;
+                source.visit(row..row + 1, &mut |block| {
+                    shares.extend(runner.compute(|| model.contributions_block(&block))?);
+                    Ok(())
+                })?;
+            }
+            Ok(shares)
+        })?;
+        shares.into_pyarray(py).reshape([count, width])
+    }
+
+    /// Scores of samples, n x d; robust ones trust cells less that do not fit.
+    #[pyo3(signature = (samples, *, robust=false, threads=0, callback=None))]
     fn transform<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
+        robust: bool,
         threads: usize,
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
@@ -158,7 +256,10 @@ impl Model {
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_components();
         let scores = watch::run(py, threads, callback, |runner| {
-            Output::collect("transform", source, width, model.block_rows(), runner, |b| model.transform_block(b))
+            Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
+                true => model.robust_transform_block(block),
+                false => model.transform_block(block),
+            })
         })?;
         scores.into_array(py, width)
     }
@@ -181,6 +282,10 @@ impl Model {
         samples.into_array(py, width)
     }
 }
+
+/// Score distances, orthogonal distances, angles in degrees, and flags by name.
+type Distances<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<&'static str>);
 
 /// What becomes of samples, row after row, in the precision that their type deserves.
 enum Output {

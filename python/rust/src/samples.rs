@@ -151,6 +151,13 @@ impl Source for Place {
         }
     }
 
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        match self {
+            Self::File(data) => data.feature_name(feature),
+            _ => None,
+        }
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
             Self::InPlace(lent, shape) => match shape.element {

@@ -5,19 +5,21 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as Unknown, StrDeserializer};
-use steradian::{Angle, Center, Cone, Config, Method, Screen};
+use steradian::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
 
 /// The parameters, as the estimators hand them over: a mapping. What is left out stays as the method's preset has it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
     method: String,
-    n_components: usize,
+    n_components: ComponentsChoice,
     solver: String,
     tol: f64,
     seed: u64,
     memory_limit: Option<u64>,
     center: CenterChoice,
+    #[pyo3(default)]
+    scale: Option<String>,
     #[pyo3(default)]
     screen: Option<String>,
     #[pyo3(default)]
@@ -28,6 +30,21 @@ pub struct Settings {
     ties: Option<String>,
     #[pyo3(default)]
     recenter: bool,
+    #[pyo3(default)]
+    n_directions: Option<usize>,
+    #[pyo3(default)]
+    pairs: Option<Vec<[usize; 2]>>,
+    #[pyo3(default)]
+    loss: Option<String>,
+    #[pyo3(default)]
+    cells: Option<String>,
+}
+
+#[derive(FromPyObject)]
+enum ComponentsChoice {
+    Count(usize),
+    Share(f64),
+    Named(String),
 }
 
 #[derive(FromPyObject)]
@@ -45,7 +62,12 @@ enum AngleChoice {
 impl Settings {
     /// The configuration that was asked for.
     pub fn config(&self) -> PyResult<Config> {
-        let mut config = Config::new(named::<Method>("method", &self.method)?, self.n_components);
+        let components = match &self.n_components {
+            ComponentsChoice::Count(count) => Components::Count(*count),
+            ComponentsChoice::Share(share) => Components::Share(*share),
+            ComponentsChoice::Named(name) => named("n_components", name)?,
+        };
+        let mut config = Config::new(named::<Method>("method", &self.method)?, components);
         config.center = match &self.center {
             // The library writes its names with a hyphen, Python with an underscore.
             CenterChoice::Named(name) => named("center", &name.replace('_', "-"))?,
@@ -55,14 +77,29 @@ impl Settings {
             config.screen = match screen.as_str() {
                 "none" => Screen::Everyone,
                 "cone" => Screen::Cone(self.cone()?),
+                "outlyingness" => Screen::Outlyingness(self.outlyingness()),
                 other => return Err(PyValueError::new_err(format!("screen = {other:?} is not known"))),
             };
+        }
+        if let Some(name) = &self.scale {
+            config.scaling = named("scale", name)?;
+        }
+        if let Some(name) = &self.loss {
+            config.loss = named("loss", name)?;
+        }
+        if let Some(name) = &self.cells {
+            config.cells = named("cells", name)?;
         }
         config.solver = named("solver", &self.solver)?;
         config.tolerance = self.tol;
         config.seed = self.seed;
         config.memory_limit = self.memory_limit;
         Ok(config)
+    }
+
+    fn outlyingness(&self) -> Outlyingness {
+        let preset = Outlyingness::default();
+        Outlyingness { directions: self.n_directions.unwrap_or(preset.directions), pairs: self.pairs.clone() }
     }
 
     fn cone(&self) -> PyResult<Cone> {

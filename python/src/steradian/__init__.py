@@ -6,8 +6,9 @@ files; they are read block by block and never copied as a whole.
 
 from steradian._angular import AngularEmbedding
 from steradian._data import Samples, open  # noqa: A004
+from steradian._diagnosis import Diagnosis
 from steradian._load import load
 from steradian._pca import PCA
 from steradian._progress import Progress
 
-__all__ = ["PCA", "AngularEmbedding", "Progress", "Samples", "load", "open"]
+__all__ = ["PCA", "AngularEmbedding", "Diagnosis", "Progress", "Samples", "load", "open"]

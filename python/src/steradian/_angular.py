@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from steradian import _engine
+    from steradian._total_variance import TotalVariance
 
 SCREENS = (None, "cone", "outlyingness")
 LOSSES = ("squared_cosine", "sine")
@@ -28,6 +29,10 @@ class AngularEmbedding(Subspace):
     angular_shares_: npt.NDArray[np.float64]
     pivot_: int | None
     tau_: npt.NDArray[np.int64] | None
+    max_angle_: float | None
+    scale_: npt.NDArray[np.float64] | None
+    cleaned_share_: float | None
+    chosen_: str | None
 
     def __init__(
         self,
@@ -101,7 +106,7 @@ class AngularEmbedding(Subspace):
             "cosine": parameters.one_of("cosine", self.cosine, COSINES),
             "ties": parameters.one_of("ties", self.ties, TIES),
             "recenter": bool(self.recenter),
-            "n_directions": self.n_directions,
+            "n_directions": parameters.count("n_directions", self.n_directions),
             "loss": parameters.one_of("loss", self.loss, LOSSES),
             "cells": cells,
             "solver": parameters.one_of("solver", self.solver, parameters.SOLVERS),
@@ -118,17 +123,21 @@ class AngularEmbedding(Subspace):
             return {"cone": "tae", "outlyingness": "robust"}[self.screen]
         return "ae" if isinstance(self.center, str) and self.center == "mean" else "angular"
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
+    def _learn(self, model: _engine.Model, total: TotalVariance) -> None:
+        super()._learn(model, total)
         shares = model.shares
         assert shares is not None, "only classical PCA has no shares"
         self.angular_shares_ = shares
         self.pivot_ = model.pivot
         self.tau_ = model.tau
+        self.max_angle_ = model.cone_degrees
+        self.scale_ = model.scale
+        self.cleaned_share_ = model.cleaned_share
+        self.chosen_ = model.chosen
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
-        if metadata["method"] == "pca":
+        if model.method == "pca":
             msg = f"{path}: this is a model of classical PCA; use steradian.PCA.load"
             raise ValueError(msg)
         stored = metadata["parameters"]
@@ -137,12 +146,12 @@ class AngularEmbedding(Subspace):
             "n_components": stored["n_components"],
             "center": model.center if name == "given" else name,
             "screen": None if stored["screen"] == "none" else stored["screen"],
-            "loss": stored.get("loss", "squared_cosine"),
-            "solver": stored["solver"],
-            "tol": stored["tol"],
             "random_state": metadata["seed"],
+            **{key: stored[key] for key in ("scale", "loss", "cells", "solver", "tol")},
         }
         if found["screen"] == "cone":
             found["max_angle"] = "auto" if stored["angle_auto"] else stored["angle"]
             found.update({key: stored[key] for key in ("cosine", "ties", "recenter")})
+        if found["screen"] == "outlyingness":
+            found["n_directions"] = stored["directions"]
         return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SamplesLike: TypeAlias = Any
-"""An array of numbers, a data frame, a path, or what :func:`open` returned. scikit-learn's inputs have no common type."""
+"""An array of numbers, a data frame, a path, or what :func:`open` returned: they have no common type."""
 
 __all__ = ["Samples", "SamplesLike", "open", "read"]
 
@@ -152,7 +152,9 @@ def _numbers(X: SamplesLike) -> Any:
         msg = f"Complex data not supported\n{array.dtype} was passed; use the real and the imaginary part as features"
         raise ValueError(msg)
     if kind in "USMmV" or array.dtype == np.longdouble:
-        msg = f"dtype {array.dtype} was passed, which is not read; convert the data to numeric values of at most 64 bits"
+        msg = (
+            f"dtype {array.dtype} was passed, which is not read; convert the data to numeric values of at most 64 bits"
+        )
         raise ValueError(msg)
     if kind == "O":
         array = array.astype(np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from steradian import _engine
@@ -19,5 +18,5 @@ def load(path: str | os.PathLike[str]) -> AngularEmbedding | PCA:
         A file written by `save`, or by the command line.
     """
     model = _engine.Model.load(os.fspath(path))
-    kind = PCA if json.loads(model.metadata)["method"] == "pca" else AngularEmbedding
+    kind = PCA if model.method == "pca" else AngularEmbedding
     return kind._of_model(model, path)

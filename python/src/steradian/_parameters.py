@@ -35,13 +35,27 @@ def center(value: object) -> str | list[float]:
     return [float(x) for x in point]
 
 
-def n_components(value: object) -> int:
-    """The number of components."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        msg = f"n_components = {value!r} is not a number of components; give a whole number of at least 1"
-        raise ValueError(msg)
-    if value < 1:
-        msg = f"n_components = {value}; ask for at least 1"
+def n_components(value: object) -> int | float | str:
+    """The number of components, the share of the variance that they are to explain, or "auto"."""
+    if isinstance(value, str):
+        return str(one_of("n_components", value, ("auto",), "a whole number, or a share between 0 and 1"))
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        if value < 1:
+            msg = f"n_components = {value}; ask for at least 1"
+            raise ValueError(msg)
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1:
+        return float(value)
+    msg = (
+        f'n_components = {value!r} is no number of components; give a whole number, a share between 0 and 1, or "auto"'
+    )
+    raise ValueError(msg)
+
+
+def count(name: str, value: object) -> int:
+    """A whole number of at least 1."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        msg = f"{name} = {value!r} is not a count; give a whole number of at least 1"
         raise ValueError(msg)
     return int(value)
 
@@ -81,7 +95,7 @@ def memory_limit(value: object) -> int | None:
             return int(number) << (10 * (1 + "KMG".index(unit)))
         if value.isdecimal():
             return int(value)
-    elif isinstance(value, Integral) and not isinstance(value, bool) and value > 0:
+    elif isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0:
         return int(value)
     msg = f'memory_limit = {value!r} is no size; give bytes, or a text such as "512M" or "2G", or None'
     raise ValueError(msg)

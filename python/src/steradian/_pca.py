@@ -50,8 +50,8 @@ class PCA(Subspace):
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
-        if metadata["method"] != "pca":
-            msg = f"{path}: this is a model of method {metadata['method']}; use steradian.AngularEmbedding.load"
+        if model.method != "pca":
+            msg = f"{path}: this is a model of method {model.method}; use steradian.AngularEmbedding.load"
             raise ValueError(msg)
         stored = metadata["parameters"]
         name = stored["center"].replace("-", "_")

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from steradian import _engine
 from steradian._data import SamplesLike, read
+from steradian._diagnosis import Diagnosis
 from steradian._names import check_names, check_width, learn_names
 from steradian._progress import Callback, engine_callback
 from steradian._threads import threads
+from steradian._total_variance import TotalVariance
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,6 +32,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     """
 
     _model: _engine.Model
+    _total_variance: TotalVariance
     n_jobs: int | None
     verbose: bool | int
 
@@ -49,9 +52,10 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """What the engine is asked to do."""
         raise NotImplementedError
 
-    def _learn(self, model: _engine.Model) -> None:
+    def _learn(self, model: _engine.Model, total: TotalVariance) -> None:
         """Set what was learned; nothing here can fail, so that a fit is whole or absent."""
         self._model = model
+        self._total_variance = total
         self.components_ = model.components
         self.center_ = model.center
         self.mean_ = self.center_
@@ -64,14 +68,15 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
 
     def _forget(self) -> None:
         """Become unfitted."""
-        for name in [name for name in vars(self) if name == "_model" or name.endswith("_")]:
+        for name in [name for name in vars(self) if name.endswith("_") or name in ("_model", "_total_variance")]:
             delattr(self, name)
 
-    def fit(self, X: SamplesLike, y: object = None, *, callback: Callback | None = None) -> Self:
+    def fit(self, X: SamplesLike, y: object = None, *, callback: Callback | None = None) -> Self:  # noqa: ARG002
         """Fit the subspace.
 
         Data are read in place, block by block, without Python's lock. Do not change them from another thread
-        meanwhile: each pass takes the numbers that it finds. Ctrl-C, or any other failure, leaves the estimator unfitted.
+        meanwhile: each pass takes the numbers that it finds. Ctrl-C, or any other failure, leaves the estimator
+        unfitted.
 
         Parameters
         ----------
@@ -92,23 +97,28 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             settings = self._settings()
             report = engine_callback(self.verbose, callback)
             learn_names(self, X, samples)
-            model = _engine.fit(samples, settings, threads=threads(self.n_jobs), callback=report)
+            count = threads(self.n_jobs)
+            model = _engine.fit(samples, settings, threads=count, callback=report)
+            total = TotalVariance(model, samples, count)
         except BaseException:
             self._forget()
             raise
-        self._learn(model)
+        self._learn(model, total)
         for warning in model.warnings:
             category = UserWarning if self.converged_ else ConvergenceWarning
             warnings.warn(warning, category, stacklevel=2)
         return self
 
-    def transform(self, X: SamplesLike) -> Any:
+    def transform(self, X: SamplesLike, robust: bool = False) -> Any:
         """Scores of samples: their coordinates in the subspace, seen from the center.
 
         Parameters
         ----------
         X : see :meth:`fit`
             Samples of the same features.
+        robust : bool, default=False
+            Find scores by Huber-weighted least squares over the features instead of a projection, so that a few bad
+            cells of a sample do not move its scores. It is slower.
 
         Returns
         -------
@@ -117,7 +127,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         samples = self._samples(X)
         report = engine_callback(self.verbose, None)
-        return self._model.transform(samples, threads=threads(self.n_jobs), callback=report)
+        return self._model.transform(samples, robust=bool(robust), threads=threads(self.n_jobs), callback=report)
 
     def inverse_transform(self, X: npt.ArrayLike) -> Any:
         """Samples that scores stand for: the point of the subspace with these coordinates.
@@ -134,6 +144,53 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         scores = read(X, reader=type(self).__name__)
         return self._model.inverse(scores, threads=threads(self.n_jobs))
+
+    @property
+    def explained_variance_ratio_(self) -> npt.NDArray[np.float64]:
+        """Shares of the total variance along the components.
+
+        For large data the total is measured when this is first asked for, which reads up to 2048 samples once more;
+        until then the estimator refers to its data. A copy or a pickle has it only if it was asked for before.
+        """
+        check_is_fitted(self)
+        total = self._total_variance.measured(self._model)
+        if total is None:
+            msg = "the total variance was not measured before this model was saved or copied; fit again"
+            raise AttributeError(msg)
+        return self.explained_variance_ / total
+
+    def diagnose(self, X: SamplesLike, *, callback: Callback | None = None) -> Diagnosis:
+        """How samples lie to the model: distances, angles, flags and contributions of features.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples of the same features; those of the fit, or new ones.
+        callback : callable, optional
+            See :meth:`fit`.
+
+        Returns
+        -------
+        Diagnosis
+        """
+        samples = self._samples(X)
+        names = getattr(self, "feature_names_in_", None)
+        return Diagnosis(self._model, samples, names, threads(self.n_jobs), engine_callback(self.verbose, callback))
+
+    def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
+        """Judge samples by the cutoffs that the fit stored.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples of the same features.
+
+        Returns
+        -------
+        ndarray of shape (samples,)
+            1 within both cutoffs, -1 beyond one of them. :meth:`diagnose` tells which.
+        """
+        return np.where(self.diagnose(X).is_regular, 1, -1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file that the command line reads. It appears whole or not at all.
@@ -152,7 +209,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
         metadata = json.loads(model.metadata)
         estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
-        estimator._learn(model)
+        estimator._learn(model, TotalVariance(model, None, 0))
         return estimator
 
     @classmethod
