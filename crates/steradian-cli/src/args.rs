@@ -226,6 +226,9 @@ pub struct OutliersArgs {
     /// Table to write (.csv), one line per sample in data order
     #[arg(short, long, value_name = "FLAGS.csv")]
     pub output: Option<PathBuf>,
+    /// Outlier map to draw (.png or .svg); the samples in the table on the terminal are named in it
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Samples in the table on the terminal, the worst first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
