@@ -38,6 +38,7 @@ mod signs;
 mod solve;
 mod source;
 pub mod sums;
+mod total;
 mod univariate;
 
 pub use block::{Block, BlockData, BlockElement, Rows};

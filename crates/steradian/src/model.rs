@@ -188,6 +188,11 @@ impl Model {
         Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect()))
     }
 
+    /// The squared distance of each sample of a block to the center.
+    pub(crate) fn squared_lengths_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        Ok(self.project(block)?.1)
+    }
+
     /// The scores of a block and the squared distance of each sample to the center.
     fn project(&self, block: &Block<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
         let (d, features) = (self.n_components(), self.n_features());
