@@ -46,7 +46,8 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         write_whole(output, csv(&found).as_bytes())?;
     }
     if let Some((path, format)) = plot {
-        let labels: Vec<_> = worst.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
+        let labels: Vec<_> =
+            worst.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
         let title = title(&args.data, &model);
         let map = OutlierMap { samples: &found, cutoffs: model.cutoffs, labels: &labels, title: &title };
         write_whole(path, &format.bytes(&map.scene())?)?;

@@ -208,7 +208,10 @@ impl OutlierMap<'_> {
         if !self.cutoffs[0].is_nan() {
             let x = across(frame, axes[0].share(self.cutoffs[0]));
             // Above the frame, where no sample can be.
-            found.push((text([x, frame.top - 5.0], Anchor::Middle, self.cutoffs[0]), [[x, frame.top], [x, frame.bottom]]));
+            found.push((
+                text([x, frame.top - 5.0], Anchor::Middle, self.cutoffs[0]),
+                [[x, frame.top], [x, frame.bottom]],
+            ));
         }
         if !self.cutoffs[1].is_nan() {
             let y = upwards(frame, axes[1].share(self.cutoffs[1]));
@@ -224,7 +227,9 @@ impl OutlierMap<'_> {
         let labelled: Vec<(Place, String)> = self
             .labels
             .iter()
-            .filter_map(|(sample, name)| Some((places.get(*sample).copied().flatten()?, shortened(name, LONGEST_LABEL))))
+            .filter_map(|(sample, name)| {
+                Some((places.get(*sample).copied().flatten()?, shortened(name, LONGEST_LABEL)))
+            })
             .collect();
         let mut taken: Vec<Area> = labelled.iter().map(|(place, _)| around(*place, 2.0 * MARK, 2.0 * MARK)).collect();
         for (text, _) in self.cutoff_words(&frame, axes).iter().filter(|(text, _)| text.anchor == Anchor::End) {

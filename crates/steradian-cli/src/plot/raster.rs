@@ -109,7 +109,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_where_it_should_be() {
-        let shapes = vec![Shape::Marks { mark: Mark::Square, color: [200, 0, 0], opacity: 1.0, places: vec![[10.0, 5.0]] }];
+        let shapes =
+            vec![Shape::Marks { mark: Mark::Square, color: [200, 0, 0], opacity: 1.0, places: vec![[10.0, 5.0]] }];
         let scene = Scene { width: 20.0, height: 10.0, title: String::new(), shapes };
         let pixels = paint(&scene).unwrap();
         let at = |x: u32, y: u32| pixels.pixel(x, y).map(|p| [p.red(), p.green(), p.blue()]);

@@ -16,9 +16,8 @@ fn samples(n: usize, outliers: usize, cutoffs: [f64; 2], far: f64) -> Vec<Diagno
         }
         value
     };
-    let normal = |i: usize, a: usize, b: usize| {
-        (-2.0 * halton(i, a).max(1e-9).ln()).sqrt() * (TAU * halton(i, b)).cos()
-    };
+    let normal =
+        |i: usize, a: usize, b: usize| (-2.0 * halton(i, a).max(1e-9).ln()).sqrt() * (TAU * halton(i, b)).cos();
     let sample = |i: usize| {
         let (a, b, c) = (normal(i + 1, 2, 3), normal(i + 1, 5, 7), normal(i + 1, 11, 13));
         let beyond = if i < outliers { far } else { 0.0 };
@@ -123,7 +122,8 @@ fn hardly_any_samples() {
         assert!(text.contains(&format!("regular {n}<")) && text.contains("bad leverage 0<"));
         assert!(!text.contains("NaN") && !text.contains("inf"));
     }
-    let still = Diagnosis { score_distance: 0.0, orthogonal_distance: 0.0, angle_degrees: f64::NAN, flag: Flag::Regular };
+    let still =
+        Diagnosis { score_distance: 0.0, orthogonal_distance: 0.0, angle_degrees: f64::NAN, flag: Flag::Regular };
     let text = drawn("still", &map(&[still; 3], [f64::NAN; 2], "all at the center"));
     assert!(!text.contains("NaN"));
     let lost = Diagnosis { score_distance: f64::INFINITY, ..still };
