@@ -16,7 +16,7 @@ const KEPT_VARIANCE: f64 = 0.9105;
 const NORMAL_QUARTILE: f64 = 0.6745;
 
 /// Where some numbers lie and how far they spread.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub location: f64,
     pub scale: f64,
