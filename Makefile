@@ -3,12 +3,13 @@
 CARGO ?= cargo
 # The real data some tests read; they say so and skip where it is absent.
 export STERADIAN_DATA ?= $(abspath ../shared/data)
-
+# The scripts that reference figures were made with; the same holds for them.
+export STERADIAN_REFERENCE ?= $(abspath ../shared/reference)
 # Where cargo builds, and where Python's tools and the package under test live.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench clean
+.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench truth clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
@@ -76,6 +77,17 @@ bench: .venv-bench/ready
 	.venv-bench/bin/pip install --quiet --requirement bench/requirements.txt
 	touch $@
 
+## Every method against data whose truth is known: writes docs/truth.md; QUICK=1 prints a form with fewer seeds
+truth: .venv-truth/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	.venv-truth/bin/python -m unittest discover --start-directory truth
+	.venv-truth/bin/python truth/run.py --program $(TARGET)/release/steradian --folder $(TARGET)/bench $(if $(QUICK),--quick,--output docs/truth.md)
+
+.venv-truth/ready: truth/requirements.txt
+	python3 -m venv .venv-truth
+	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
+	touch $@
+
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench $(VENV) dist
+	rm -rf steradian-demo .venv-bench .venv-truth $(VENV) dist

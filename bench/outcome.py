@@ -23,6 +23,8 @@ class Outcome:
     growth: list[Series] = field(default_factory=list)
     threads: list[Threads] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    kernels: dict[str, dict[int, float]] = field(default_factory=dict)
+    """Items a second of our micro-benchmarks, by name and threads."""
 
     def contender_names(self) -> list[str]:
         """All that were measured anywhere, in order."""
@@ -35,7 +37,7 @@ class Outcome:
         return min((r for r in peers if r.counts), key=lambda r: r.seconds, default=None)
 
     def ratio(self, shape: Shape, problem: str, peer: str | None = None) -> float | None:
-        """How many times longer a peer takes than we do, by the wall time of our process.
+        """How many times longer a peer takes than we do, both from before the file is opened until components are there.
 
         The peer is the fastest accurate one unless named. None when there is none, or when our answer is not certified.
         """
@@ -44,7 +46,7 @@ class Outcome:
         other = results.get(peer) if peer else self.fastest_peer(shape, problem)
         if other is None or not ours.counts or other.failed:
             return None
-        return other.seconds / ours.seconds
+        return other.seconds / ours.own_seconds
 
     def shape(self, name: str) -> Shape | None:
         """A shape by the first part of its name."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from math import isfinite
 
-from contenders import ACCURATE, AE, CERTIFIED, TAE, TITLES, Result
+from contenders import ACCURATE, AE, CERTIFIED, TAE, TITLES, Result  # finds the folder of scripts
+from markdown import machine, table
 from outcome import Outcome
 from reach import rows
 
@@ -17,24 +17,11 @@ QUIET = 0.5
 """Up to this load average the machine counts as idle."""
 
 
-def table(head: list[str], body: list[list[str]]) -> str:
-    """A markdown table; the first column holds words, the others numbers."""
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def digits(x: float | None) -> str:
     """Three significant digits."""
     if x is None or not isfinite(x):
         return "-"
     return f"{x:.3g}" if x < 100 else f"{x:.0f}"
-
-
-def machine() -> str:
-    """The processor and its cores."""
-    with open("/proc/cpuinfo") as info:
-        models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
-    return f"{models[0] if models else 'unnamed processor'}, {os.cpu_count()} cores"
 
 
 def by_shape(outcome: Outcome, names: list[str], cell: Callable[[Result], str]) -> str:
@@ -47,10 +34,11 @@ def by_shape(outcome: Outcome, names: list[str], cell: Callable[[Result], str]) 
 
 
 def seconds_cell(result: Result) -> str:
-    """Wall time; for ours also what the program reports, for inaccurate answers a mark."""
+    """From opening the file to the components; for ours also the wall time, for inaccurate answers a mark."""
     mark = "" if result.counts or result.contender.problem == "pca" else " \\*"
-    own = f" ({digits(result.own_seconds)})" if result.own_seconds is not None else ""
-    return digits(result.seconds) + own + mark
+    if result.own_seconds is None:
+        return digits(result.seconds) + mark
+    return f"{digits(result.own_seconds)} ({digits(result.seconds)})" + mark
 
 
 def sine_cell(result: Result) -> str:
@@ -70,7 +58,7 @@ def ratio_table(outcome: Outcome, problem: str) -> str:
         name, seconds = (TITLES[peer.contender.name], peer.seconds) if peer else ("none is accurate", None)
         ratio = outcome.ratio(shape, problem)
         times = "-" if ratio is None else f"{ratio:.2f}x"
-        body.append([shape.title, name, digits(seconds), digits(ours.seconds), ours.report.get("solver", "-"), times])
+        body.append([shape.title, name, digits(seconds), digits(ours.own_seconds), ours.report.get("solver", "-"), times])
     return table(["", "fastest accurate peer", "its seconds", "ours", "our solver", "ratio"], body)
 
 
@@ -84,8 +72,8 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
         ("To reach", table(REACH_HEAD, [list(vars(row).values()) for row in rows(outcome)])),
         (
             "Seconds",
-            least + "Ours: wall time of the whole process, and in brackets what the program reports for the fit. "
-            "Peers: from before the file is read until the components are there; imports are not counted. "
+            least + "Both: from before the file is opened until the components are there. Imports of peers, the start of "
+            "our process and the writing of our model are not counted; the wall time of our whole process is in brackets. "
             f"\\* not accurate: sine above {ACCURATE:g} (peers), bound above {CERTIFIED:g} (ours).\n\n"
             + by_shape(outcome, plain, seconds_cell),
         ),

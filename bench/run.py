@@ -16,8 +16,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import growth
+import kernels
 from contenders import AE, PEERS, TAE, Bench, Contender, Result, with_solver
 from outcome import Outcome, Results
 from process import python, timed, warm
@@ -25,6 +27,7 @@ from report import markdown
 from shapes import PAPER, Shape
 
 ROOT = Path(__file__).resolve().parent.parent
+T = TypeVar("T")
 QUICK_SECONDS = 120
 """In the quick form no further round or section begins after this."""
 SMALL = 1000
@@ -83,7 +86,7 @@ def main_tables(bench: Bench, shapes: list[Shape], asked: argparse.Namespace, de
     return Outcome(shapes, fewest, found)
 
 
-def section(title: str, deadline: float, work: Callable[..., list], *arguments: object) -> list:
+def section(title: str, deadline: float, work: Callable[..., T], *arguments: object) -> T | list:
     """A part of the run whose failure must not lose the rest; left out when time is up."""
     if time.monotonic() > deadline:
         say(f"{title}: left out, time is up")
@@ -109,6 +112,8 @@ def main() -> None:
     limits = {count: json.loads(timed(python("limits.py", count), threads=count)[1]) for count in (1, 2)}
     outcome = main_tables(bench, shapes, asked, deadline)
     outcome.limits = limits
+    if not asked.quick:
+        outcome.kernels = section("kernels", deadline, kernels.kernels, ROOT) or {}
     rounds, doublings = (1, 2) if asked.quick else (3, 3)
     outcome.growth = section("growth", deadline, growth.growth, bench, rounds, asked.scale, doublings)
     names = ("hall",) if asked.quick else ("hall", "caviar")

@@ -2,8 +2,10 @@
 //! flops a second; the columns are threads.
 
 use divan::counter::ItemsCount;
-use steradian::sums::{Coefficients, Directions, Gram, Moments, Precision, Projection, Pull, Scatter, Sketch, Units};
-use steradian::{BlockElement, ElementType, Local, Matrix, Memory, Runner, Weighting};
+use steradian::sums::{
+    Coefficients, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
+};
+use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Memory, Runner, Weighting};
 
 const SAMPLES: usize = 1024;
 const FEATURES: usize = 25_344;
@@ -81,10 +83,24 @@ fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let runner = Local::new(threads).unwrap();
     let center = vec![128.0; FEATURES];
     let gram = Gram::new(Directions::new(&center, Weighting::Uniform, None), SAMPLES);
-    let tile = 96;
+    // Below the diagonal nothing is computed, so n^2 D operations are what a symmetric product takes.
+    let tile = 192;
     bencher
-        .counter(ItemsCount::new(SAMPLES * (SAMPLES + tile) * FEATURES))
+        .counter(ItemsCount::new(SAMPLES * SAMPLES * FEATURES))
         .bench_local(|| runner.run_pairs(&gram, &source, tile).unwrap());
+}
+
+#[divan::bench(args = [1, 2], sample_count = 10)]
+fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    let (samples, features, tile) = (8192, 256, 512);
+    let data: Vec<f32> = bytes(samples, features).into_iter().map(f32::from).collect();
+    let source = Memory::new(&data, samples, features).unwrap();
+    let runner = Local::new(threads).unwrap();
+    let center = vec![60.0; features];
+    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    bencher.counter(ItemsCount::new(samples * (samples + tile) * features)).bench_local(|| {
+        runner.run_pairs(&Neighbours::new(directions, samples, Cosine::Abs, 0.5), &source, tile).unwrap()
+    });
 }
 
 #[divan::bench(args = [1, 2], sample_count = 10)]

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 
 /// Rows of a tall matrix that one task handles; fixed, so that sums over panels have fixed bits.
-const PANEL_ROWS: usize = 4096;
+const PANEL_ROWS: usize = 1024;
+/// The same for products whose rows are independent of each other.
+const PRODUCT_ROWS: usize = 128;
 
 /// A dense matrix, row after row.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -73,7 +75,11 @@ impl Matrix {
 
     /// The first `count` columns.
     pub fn first_columns(&self, count: usize) -> Self {
-        let data = (0..self.rows).flat_map(|i| self.row(i)[..count].iter().copied()).collect();
+        if count == self.columns {
+            return self.clone();
+        }
+        let mut data = Vec::with_capacity(self.rows * count);
+        (0..self.rows).for_each(|i| data.extend_from_slice(&self.row(i)[..count]));
         Self { rows: self.rows, columns: count, data }
     }
 
@@ -85,8 +91,16 @@ impl Matrix {
 
     /// The same numbers with rows as columns.
     pub fn transposed(&self) -> Self {
-        let column = |j: usize| self.data[j..].iter().step_by(self.columns).copied();
-        let data = (0..self.columns).flat_map(|j| column(j).take(self.rows)).collect();
+        /// Rows at a time, so that what is read for one column is still in cache for the next.
+        const ROWS: usize = 64;
+        let mut data = vec![0.0; self.data.len()];
+        for start in (0..self.rows).step_by(ROWS) {
+            let end = (start + ROWS).min(self.rows);
+            for (j, column) in data.chunks_exact_mut(self.rows.max(1)).enumerate() {
+                let read = self.data[start * self.columns + j..].iter().step_by(self.columns);
+                column[start..end].iter_mut().zip(read).for_each(|(to, x)| *to = *x);
+            }
+        }
         Self { rows: self.columns, columns: self.rows, data }
     }
 
@@ -97,11 +111,18 @@ impl Matrix {
 
     /// The 2-norm of each column, safe against overflow only as far as squares are.
     pub(crate) fn column_norms(&self) -> Vec<f64> {
-        let mut squares = vec![0.0; self.columns];
-        for i in 0..self.rows {
-            for (s, x) in squares.iter_mut().zip(self.row(i)) {
-                *s += x * x;
+        let squares_of = |rows: &[f64]| {
+            let mut squares = vec![0.0; self.columns];
+            for row in rows.chunks_exact(self.columns.max(1)) {
+                squares.iter_mut().zip(row).for_each(|(s, x)| *s += x * x);
             }
+            squares
+        };
+        let panels: Vec<Vec<f64>> =
+            self.data.par_chunks((PANEL_ROWS * self.columns).max(1)).map(squares_of).collect();
+        let mut squares = vec![0.0; self.columns];
+        for panel in panels {
+            squares.iter_mut().zip(panel).for_each(|(s, x)| *s += x);
         }
         squares.into_iter().map(f64::sqrt).collect()
     }
@@ -170,12 +191,20 @@ pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b
     matmul(out, Accum::Add, a.0, b.0, scale, Par::Seq);
 }
 
+/// `out += a b'` in single precision; all hold contiguous rows, those of `a` and `b` are `depth` long.
+pub(crate) fn add_outer_single(out: &mut [f32], a: &[f32], b: &[f32], depth: usize) {
+    let (rows, columns) = (a.len() / depth, b.len() / depth);
+    let out = MatMut::from_row_major_slice_mut(out, rows, columns);
+    let (a, b) = (MatRef::from_row_major_slice(a, rows, depth), MatRef::from_row_major_slice(b, columns, depth));
+    matmul(out, Accum::Add, a, b.transpose(), 1.0, Par::Seq);
+}
+
 /// `a b` for two matrices.
 pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows, b.columns);
-    out.data.par_chunks_mut((PANEL_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
-        let start = panel * PANEL_ROWS;
-        let rows = PANEL_ROWS.min(a.rows - start);
+    out.data.par_chunks_mut((PRODUCT_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
+        let start = panel * PRODUCT_ROWS;
+        let rows = PRODUCT_ROWS.min(a.rows - start);
         add_product(out, View::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
     });
     out
@@ -344,7 +373,7 @@ mod tests {
 
     #[test]
     fn panels_sum_to_the_plain_product() {
-        for rows in [1, 4095, 4096, 4097, 9000] {
+        for rows in [1, 1023, 1024, 1025, 4097, 9000] {
             let (a, b) = (sample(rows, 3), sample(rows, 2));
             let inner = tall_inner(&a, &b);
             for i in 0..3 {

@@ -17,12 +17,13 @@ use crate::config::{Angle, Cells, Center, Components, Config, Loss, Scaling, Scr
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::features::SLAB_COLUMNS;
+use crate::kernel::integer::BYTE_TILE_ROWS;
 use crate::pass::Grid;
 use crate::run::pair_bytes;
 use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
 use crate::solve::{CELL_ROUNDS, EMBED_ROUNDS, SCALE_SCORES, Width, max_columns, refine, solves_fully};
 use crate::source::Shape;
-use crate::sums::TILE_ROWS;
+use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
 const KRYLOV_PASSES: usize = 9;
@@ -220,7 +221,7 @@ impl Costs<'_> {
     fn steps(&self, solver: Solver) -> Vec<Step> {
         let (config, shape) = (self.config, self.shape);
         let data = shape.bytes();
-        let pairs = pair_bytes(shape.samples, TILE_ROWS, (shape.features * shape.element.bytes()) as u64);
+        let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
         let gram = solver == Solver::Gram;
         let float = shape.element.is_float();
         let mut steps = Vec::new();
@@ -255,7 +256,8 @@ impl Costs<'_> {
         }
         let within_gram = gram && (config.center == Center::SpatialMedian || (config.center == Center::Mean && !float));
         if gram {
-            step("products of all pairs", 1, pairs);
+            let whole = within_gram && shape.element == ElementType::U8;
+            step("products of all pairs", 1, pairs(if whole { BYTE_TILE_ROWS } else { TILE_ROWS }));
         }
         if within_gram && config.center == Center::SpatialMedian {
             let confirm = usize::from(float);
@@ -267,12 +269,12 @@ impl Costs<'_> {
                     let groups = shape.samples.div_ceil(((32 << 20) / 8 / shape.samples).clamp(1, 256));
                     step("angle of the half cone", groups, groups as u64 * data);
                 }
-                step("cone counts", 1, pairs);
+                step("cone counts", 1, pairs(CONE_TILE_ROWS));
                 step("kept samples", 1, data);
             }
             step("mean of the kept", usize::from(cone.recenter), data);
             if gram && (cone.recenter || config.weighting == Weighting::Uniform) {
-                step("products of kept pairs", 1, pairs);
+                step("products of kept pairs", 1, pairs(TILE_ROWS));
             }
         }
         match solver {

@@ -3,6 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
 
 use crate::linalg::Matrix;
 
@@ -28,10 +29,18 @@ pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
     generator
 }
 
-/// A matrix of standard normal numbers.
+/// Numbers that are drawn one after the other; blocks of them are independent, so that threads can share the work.
+const BLOCK: usize = 1 << 15;
+
+/// A matrix of standard normal numbers, by the current threads together.
 pub(crate) fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
-    let mut generator = generator(seed, stream);
-    let data = (0..rows * columns).map(|_| StandardNormal.sample(&mut generator)).collect();
+    let mut data = vec![0.0; rows * columns];
+    data.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
+        let mut generator = generator(seed, stream);
+        // Far more words than a block can use.
+        generator.set_word_pos((block as u128) << 32);
+        numbers.iter_mut().for_each(|x| *x = StandardNormal.sample(&mut generator));
+    });
     Matrix::from_vec(rows, columns, data)
 }
 

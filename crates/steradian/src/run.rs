@@ -207,7 +207,8 @@ impl Runner for Local {
         let shape = source.shape();
         let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
         let forest = self.run_cells(fold, source, grid, 0..grid.cells())?;
-        fold.finish(forest.total(fold)?)
+        // Trees that are left are merged on this runner's threads, too.
+        fold.finish(self.compute(|| forest.total(fold))?)
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out> {

@@ -24,8 +24,8 @@ pub fn run(args: &FitArgs) -> Outcome {
     files::require_writable(&args.output)?;
     let config = args.options.config()?;
     let work = Work::begin(args.options.threads)?;
-    let data = work.open(&args.data, &args.table.options())?;
     let start = Instant::now();
+    let data = work.open(&args.data, &args.table.options())?;
     let model = steradian::fit(&config, &data, work.runner())?;
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;

@@ -43,7 +43,7 @@ impl<F: Real> Center<F> {
 
 /// Writes x - mu of one row and some columns.
 #[inline(always)]
-fn convert<T: Element, F: Real>(
+pub(super) fn convert<T: Element, F: Real>(
     data: &Rows<'_, T>,
     row: usize,
     columns: Range<usize>,

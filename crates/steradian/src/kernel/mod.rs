@@ -3,7 +3,9 @@
 //! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 
 pub(crate) mod columns;
+pub(crate) mod cone;
 pub(crate) mod fused;
 pub(crate) mod integer;
 pub(crate) mod machine;
 pub(crate) mod panel;
+pub(crate) mod pull;

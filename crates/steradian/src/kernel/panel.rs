@@ -77,6 +77,11 @@ pub(crate) struct Lengths {
 /// Sums of squares outside these bounds are redone with scaling: below, terms may have vanished; above, overflowed.
 const SAFE_SQUARES: Range<f64> = 1e-270..1e300;
 
+/// The root of a squared distance that a kernel has summed, measured again where the sum is near a limit.
+pub(crate) fn safe_length(square: f64, block: &Block<'_>, row: usize, center: &[f64]) -> f64 {
+    if SAFE_SQUARES.contains(&square) { square.sqrt() } else { lengths(block, row..row + 1, center)[0].from_center }
+}
+
 /// The lengths of the given rows.
 pub(crate) fn lengths(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Lengths> {
     each_element!(block, data => rows.map(|row| row_lengths(&data, row, center)).collect())

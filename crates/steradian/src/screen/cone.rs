@@ -10,6 +10,8 @@
 //! A cosine counts as inside when it is at least cos eta - 4 eps. Cost: one pair pass of n^2 D flops, or none when the
 //! n x n matrix is there; one more pass for the kept samples.
 
+use rayon::prelude::*;
+
 use crate::center::spatial_median::read_sample;
 use crate::config::{Angle, Cone, Cosine, Ties, Weighting};
 use crate::element::ElementType;
@@ -19,7 +21,7 @@ use crate::model::ConeReport;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{
-    Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, TILE_ROWS, Units,
+    CONE_TILE_ROWS, Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, Units,
     exact_cosine,
 };
 
@@ -52,8 +54,8 @@ pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner)
     };
     let rule = Neighbours::new(directed.directions(), n, cone.cosine, threshold);
     let counts = match directed.cosines {
-        Some(cosines) => directed.count(&rule, cosines)?,
-        None => runner.run_pairs(&rule, directed.source, TILE_ROWS)?,
+        Some(cosines) => directed.count(&rule, cosines, runner)?,
+        None => runner.run_pairs(&rule, directed.source, CONE_TILE_ROWS)?,
     };
     let tau: Vec<i64> = counts
         .neighbours
@@ -95,27 +97,29 @@ impl Directed<'_> {
         Ok(cosine)
     }
 
-    /// Neighbours from the n x n matrix.
-    fn count(&self, rule: &Neighbours<'_>, cosines: &Matrix) -> Result<NeighbourCounts> {
+    /// Neighbours from the n x n matrix. Each row by itself, so that threads share nothing.
+    fn count(&self, rule: &Neighbours<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
         let n = cosines.rows();
         let speaks = self.speaks.expect("known with the cosines").to_vec();
-        let mut neighbours = vec![0u32; n];
-        for i in (0..n).filter(|&i| speaks[i]) {
-            neighbours[i] += 1;
-            for j in (i + 1..n).filter(|&j| speaks[j]) {
-                if self.decide(rule, cosines[(i, j)], i, j)? {
-                    neighbours[i] += 1;
-                    neighbours[j] += 1;
-                }
+        let count = |i: usize| -> Result<u32> {
+            if !speaks[i] {
+                return Ok(0);
             }
-        }
+            let mut inside = 1;
+            for (j, &cosine) in cosines.row(i).iter().enumerate().filter(|(j, _)| *j != i && speaks[*j]) {
+                inside += u32::from(self.decide(rule, cosine, i, j)?);
+            }
+            Ok(inside)
+        };
+        let neighbours = runner.compute(|| (0..n).into_par_iter().map(count).collect::<Result<Vec<_>>>())?;
         Ok(NeighbourCounts { neighbours, speaks })
     }
 
     fn decide(&self, rule: &Neighbours<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
         let mut failure = None;
         let inside = rule.near(cosine, || {
-            self.exact_cosine(i, j).unwrap_or_else(|e| {
+            // One order, so that both rows of a pair decide alike.
+            self.exact_cosine(i.min(j), i.max(j)).unwrap_or_else(|e| {
                 failure = Some(e);
                 0.0
             })

@@ -182,7 +182,11 @@ fn directed_pairs(screen: &Outlyingness, source: &dyn Source, seed: u64) -> Resu
             given.len()
         }
         None => {
-            for pair in balanced_pairs(n, DRAWS * screen.directions, seed) {
+            let mut numbers = generator(seed, Stream::Pairs);
+            let mut below = |bound: usize| (numbers.next_u64() % bound as u64) as usize;
+            for _ in 0..DRAWS * screen.directions {
+                let i = below(n);
+                let pair = [i, (i + 1 + below(n - 1)) % n];
                 if differ(pair)? {
                     pairs.push(pair);
                 }
@@ -200,21 +204,6 @@ fn directed_pairs(screen: &Outlyingness, source: &dyn Source, seed: u64) -> Resu
         )));
     }
     Ok(pairs)
-}
-
-/// Neighbours at growing lags in a shuffled round of the samples: every sample serves equally often, which wastes fewer
-/// directions than independent draws do.
-fn balanced_pairs(n: usize, count: usize, seed: u64) -> Vec<[usize; 2]> {
-    let mut round: Vec<usize> = (0..n).collect();
-    let mut numbers = generator(seed, Stream::Pairs);
-    for i in (1..n).rev() {
-        round.swap(i, (numbers.next_u64() % (i as u64 + 1)) as usize);
-    }
-    let lags = 1..=n / 2;
-    lags.flat_map(|lag| (0..n).map(move |i| (i, (i + lag) % n)))
-        .map(|(i, j)| [round[i], round[j]])
-        .take(count)
-        .collect()
 }
 
 fn same_sample(source: &dyn Source, i: usize, j: usize) -> Result<bool> {

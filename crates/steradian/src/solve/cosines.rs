@@ -10,6 +10,8 @@
 //! exact; the mean and the spatial median are then found within it. Eigenvectors v of C give components
 //! q = sum w_i (x_i - mu) v_i, one pass; certificate and scores come from C.
 
+use rayon::prelude::*;
+
 use super::certify::{Certified, certify};
 use super::decompose::Decomposed;
 use super::eigen;
@@ -140,12 +142,14 @@ fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &im
         Weighting::Uniform => vec![1.0; n],
         Weighting::InverseNorm => squares.iter().map(|s| 1.0 / s.sqrt()).collect(),
     };
-    for i in 0..n {
-        let (b_i, w_i) = (b.data()[i], weights[i]);
-        for ((x, b_j), w_j) in raw.row_mut(i).iter_mut().zip(b.data()).zip(&weights) {
-            *x = (*x - b_i - b_j + c) * w_i * w_j;
-        }
-    }
+    runner.compute(|| {
+        raw.data_mut().par_chunks_exact_mut(n).enumerate().for_each(|(i, row)| {
+            let (b_i, w_i) = (b.data()[i], weights[i]);
+            for ((x, b_j), w_j) in row.iter_mut().zip(b.data()).zip(&weights) {
+                *x = (*x - b_i - b_j + c) * w_i * w_j;
+            }
+        });
+    });
     let lost = (0..n).fold(1.0f64, |most, i| most.max(terms[i] / squares[i]));
     Some((squares.into_iter().map(f64::sqrt).collect(), 8.0 * f64::EPSILON * lost))
 }
@@ -199,7 +203,8 @@ pub(super) fn solve(
     let vectors = eigen::top_vectors(&matrix, d.min(m), tolerance, seed, runner)?;
     let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
     drop(matrix);
-    let mut y = Matrix::zeros(kept.len(), within.vectors.columns());
+    // Only d of the d + 1 vectors become components; the last was there for the certificate.
+    let mut y = Matrix::zeros(kept.len(), within.vectors.columns().min(d));
     // Known lengths go into the coefficients, so that the pass need not measure them again.
     let inverse = |i: usize| match (&cosines.lengths, directions.weighting()) {
         (Some(lengths), Weighting::InverseNorm) => 1.0 / lengths[i],

@@ -15,7 +15,7 @@ use crate::sums::{Directions, DistancesSum, Precision, Scatter};
 /// Rounds of steps in double precision that an answer may need after those in single precision.
 const MAX_REFINEMENTS: usize = 2;
 /// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
-const ROUGHER: f64 = 100.0;
+const ROUGHER: f64 = 1000.0;
 
 /// What a decomposition needs to know apart from the directions.
 pub(crate) struct Decomposer<'a, R> {
@@ -59,7 +59,7 @@ impl<R: Runner> Decomposer<'_, R> {
 
     /// Good enough to compute weights from: d + 1 orthonormal columns, without a certificate.
     pub(super) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
-        let tolerance = (ROUGHER * self.tolerance).min(1e-3).max(self.tolerance);
+        let tolerance = (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance);
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;

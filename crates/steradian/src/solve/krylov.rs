@@ -63,7 +63,7 @@ pub(crate) fn top_vectors(
     let dimension = operator.dimension();
     let width = Width::for_components(d, dimension);
     let limit = max_columns(dimension, width);
-    let mut next = normal_matrix(dimension, width.0, seed, Stream::Krylov);
+    let mut next = runner.compute(|| normal_matrix(dimension, width.0, seed, Stream::Krylov));
     if let Some(start) = start {
         // Good vectors first; random ones fill the block, so that nothing is missed.
         for i in 0..dimension {
@@ -75,13 +75,17 @@ pub(crate) fn top_vectors(
     let mut state = State { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
     for step in 1.. {
         let z = operator.apply(&state.next)?;
-        let ritz = runner.compute(|| state.extend(z))?;
-        let residuals = product(&ritz.coupling, &ritz.rotation).column_norms();
+        let coupling = runner.compute(|| state.extend(z))?;
         let exhausted = state.next.columns() == 0;
+        let full = state.columns() + state.next.columns() > limit;
+        if !(exhausted || full || step == MAX_STEPS || step.is_multiple_of(operator.steps_between_checks())) {
+            continue;
+        }
+        let (ritz, residuals) = runner.compute(|| state.ritz(&coupling))?;
         if exhausted || step == MAX_STEPS || sine_bound(&ritz.values, &residuals, d) <= tolerance {
             return Ok(runner.compute(|| state.ritz_vectors(&ritz, (d + 1).min(ritz.values.len()))));
         }
-        if state.columns() + state.next.columns() > limit {
+        if full {
             let keep = (d + width.0).min(limit - state.next.columns()).min(state.columns());
             runner.compute(|| state.restart(&ritz, keep));
         }
@@ -106,7 +110,6 @@ struct State {
 struct Ritz {
     values: Vec<f64>,
     rotation: Matrix,
-    coupling: Matrix,
 }
 
 impl State {
@@ -114,8 +117,8 @@ impl State {
         self.h.columns()
     }
 
-    /// Takes A next, moves `next` into the basis and finds the block after it.
-    fn extend(&mut self, mut z: Matrix) -> Result<Ritz> {
+    /// Takes A next, moves `next` into the basis and finds the block after it; returns next' A V.
+    fn extend(&mut self, mut z: Matrix) -> Result<Matrix> {
         let new = self.next.columns();
         let old = self.columns();
         self.basis.push(std::mem::take(&mut self.next));
@@ -136,8 +139,9 @@ impl State {
             }
         }
         self.h = symmetric_part(&h);
-        let (values, rotation) = symmetric_eigen(&self.h)?;
-        let rounding = ROUNDING * values[0].abs();
+        // The diagonal comes near the largest eigenvalue after a step or two, and rounding is no sharp limit.
+        let largest = (0..old + new).fold(0.0f64, |most, i| most.max(self.h[(i, i)].abs()));
+        let rounding = ROUNDING * largest;
         let mut mixed = orthonormalize(&mut z, rounding)?;
         // A short remainder, made long, shows the basis again: remove it once more.
         if lost > LOST_DIGITS || z.columns() < new {
@@ -150,7 +154,14 @@ impl State {
             coupling.row_mut(i)[old..].copy_from_slice(mixed.row(i));
         }
         self.next = z;
-        Ok(Ritz { values, rotation, coupling })
+        Ok(coupling)
+    }
+
+    /// The eigenvectors of A within the basis, and the lengths of their residuals.
+    fn ritz(&self, coupling: &Matrix) -> Result<(Ritz, Vec<f64>)> {
+        let (values, rotation) = symmetric_eigen(&self.h)?;
+        let residuals = product(coupling, &rotation).column_norms();
+        Ok((Ritz { values, rotation }, residuals))
     }
 
     /// Z -= V V'Z; returns V'Z.

@@ -1,5 +1,7 @@
 //! The operator A = (1/m) sum w^2 (x - mu)(x - mu)' whose eigenvectors are wanted, formed or not.
 
+use rayon::prelude::*;
+
 use crate::error::Result;
 use crate::linalg::{Matrix, product};
 use crate::run::Runner;
@@ -13,6 +15,11 @@ pub(crate) trait Operator {
 
     /// A W, for W of dimension x l.
     fn apply(&self, w: &Matrix) -> Result<Matrix>;
+
+    /// Steps after which it pays to look whether an iteration is done: looking costs an eigenproblem of the basis.
+    fn steps_between_checks(&self) -> usize {
+        1
+    }
 }
 
 /// Applied by a pass over the data.
@@ -29,11 +36,12 @@ impl<R: Runner> Operator for ByPasses<'_, R> {
     }
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
+        let element = self.source.shape().element;
         let sketch =
-            Sketch::new(self.directions, Coefficients::Project(w), self.precision, self.source.shape().element);
+            self.runner.compute(|| Sketch::new(self.directions, Coefficients::Project(w), self.precision, element));
         let (mut z, mass) = self.runner.run(&sketch, self.source)?;
         let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
-        z.data_mut().iter_mut().for_each(|x| *x *= share);
+        self.runner.compute(|| z.data_mut().par_iter_mut().with_min_len(1 << 15).for_each(|x| *x *= share));
         Ok(z)
     }
 }
@@ -52,5 +60,9 @@ impl<R: Runner> Operator for Dense<'_, R> {
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         self.runner.check_cancelled()?;
         Ok(self.runner.compute(|| product(self.matrix, w)))
+    }
+
+    fn steps_between_checks(&self) -> usize {
+        3
     }
 }

@@ -12,9 +12,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::block::Block;
+use crate::block::{Block, each_element};
 use crate::config::Weighting;
 use crate::kernel::panel;
+use crate::kernel::pull::squared_distances;
 
 /// A sample closer to the center than this many rounding errors of its own coordinates has no direction.
 const ZERO_ROW: f64 = 8.0 * f64::EPSILON;
@@ -91,22 +92,17 @@ impl<'a> Directions<'a> {
 
     /// The weight of each of the given rows of a block; 0 for those that do not speak.
     pub(crate) fn weights(&self, block: &Block<'_>, rows: Range<usize>) -> Vec<f64> {
-        let mut weights = match self.weighting {
-            Weighting::Uniform => vec![1.0; rows.len()],
-            Weighting::InverseNorm => panel::lengths(block, rows.clone(), self.center)
-                .into_iter()
-                .map(|l| if self.has_direction(l.from_center, l.from_origin) { 1.0 / l.from_center } else { 0.0 })
-                .collect(),
-        };
-        if let Some(kept) = self.kept {
-            let kept = &kept[block.first() + rows.start..block.first() + rows.end];
-            weights.iter_mut().zip(kept).filter(|(_, kept)| !**kept).for_each(|(w, _)| *w = 0.0);
+        let mut squares = vec![1.0; rows.len()];
+        if self.weighting == Weighting::InverseNorm {
+            each_element!(block, data => squared_distances(&data, rows.clone(), self.center, &mut squares));
         }
-        if let Some(factors) = self.factors {
-            let factors = &factors[block.first() + rows.start..block.first() + rows.end];
-            weights.iter_mut().zip(factors).for_each(|(w, factor)| *w *= factor);
-        }
-        weights
+        rows.zip(squares).map(|(row, square)| self.weight(block, row, square, true)).collect()
+    }
+
+    /// The weight of one row that may have no direction.
+    fn measured_weight(&self, block: &Block<'_>, row: usize) -> f64 {
+        let length = panel::lengths(block, row..row + 1, self.center)[0];
+        if self.has_direction(length.from_center, length.from_origin) { 1.0 / length.from_center } else { 0.0 }
     }
 
     /// The weight of each row of a block, by the threads together.
@@ -127,7 +123,7 @@ impl<'a> Directions<'a> {
         match self.weighting {
             Weighting::Uniform => factor,
             Weighting::InverseNorm if safe.contains(&square) && length > clear * self.center_length => factor / length,
-            Weighting::InverseNorm => self.weights(block, row..row + 1)[0],
+            Weighting::InverseNorm => factor * self.measured_weight(block, row),
         }
     }
 

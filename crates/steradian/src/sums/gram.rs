@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::Directions;
 use crate::block::{Block, BlockData};
 use crate::error::Result;
-use crate::kernel::integer::{MIDDLE_BYTE, byte_products};
+use crate::kernel::integer::{BYTE_TILE_ROWS, MIDDLE_BYTE, Wanted, byte_products};
 use crate::kernel::panel;
 use crate::linalg::{Matrix, View, add_product};
 use crate::pass::PairFold;
@@ -67,7 +67,10 @@ impl PairFold for Gram<'_> {
         if let (BlockData::U8(a), BlockData::U8(b)) = (left.data(), right.data())
             && self.directions.is_plain(MIDDLE_BYTE)
         {
-            return Ok(Matrix::from_vec(a.rows(), b.rows(), byte_products(&a, &b)));
+            // With fewer than three tiles there is too little to hand out.
+            let shared = self.samples <= 2 * BYTE_TILE_ROWS;
+            let wanted = Wanted { symmetric: left.first() == right.first(), shared };
+            return Ok(Matrix::from_vec(a.rows(), b.rows(), byte_products(&a, &b, wanted)));
         }
         let weights = |block: &Block<'_>| self.directions.weights(block, 0..block.rows());
         Ok(products(&self.directions, (left, &weights(left)), (right, &weights(right))))

@@ -1,6 +1,8 @@
 //! The sums that passes add blocks into. Each is a [`Fold`](crate::Fold) or a [`PairFold`](crate::PairFold), so parts
 //! of the data can be summed anywhere and merged.
 
+use rayon::prelude::*;
+
 mod counts;
 mod directions;
 mod distances;
@@ -29,13 +31,17 @@ pub use quantile::DigitCounts;
 pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
-pub(crate) use counts::exact_cosine;
+pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
 pub(crate) use distances::sine_outside;
 pub(crate) use gram::TILE_ROWS;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
 
-/// Adds `right` to `left`, number by number.
+/// Adds `right` to `left`, number by number, by the current threads together.
 fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
-    left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);
+    /// Fewer numbers are not worth a task.
+    const PART: usize = 1 << 15;
+    left.par_chunks_mut(PART).zip(right.par_chunks(PART)).for_each(|(left, right)| {
+        left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);
+    });
     left
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::error::{Error, Result};
-use crate::kernel::columns::add_columns;
+use crate::kernel::columns::{PANEL_COLUMNS, add_columns};
 use crate::kernel::panel;
 use crate::pass::Fold;
 
@@ -51,8 +51,8 @@ impl Fold for Moments<'_> {
         let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
         sum.samples += rows.len() as u64;
         each_element!(block, data => {
-            sum.totals.par_chunks_mut(panel::COLUMNS).enumerate().for_each(|(panel, totals)| {
-                let start = panel * panel::COLUMNS;
+            sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
+                let start = panel * PANEL_COLUMNS;
                 add_columns(&data, &rows, start..start + totals.len(), totals);
             });
         });

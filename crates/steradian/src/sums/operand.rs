@@ -63,10 +63,10 @@ fn pieces<F: Real>(columns: usize, w: Option<&Matrix>) -> Vec<Piece<F>> {
             let width = fused::padded_width(columns.len());
             let mut padded = vec![F::default(); w.map_or(0, |w| w.rows() * width)];
             if let Some(w) = w {
-                for (row, padded) in padded.chunks_exact_mut(width).enumerate() {
+                padded.par_chunks_exact_mut(width).with_min_len(PANEL_COLUMNS).enumerate().for_each(|(row, padded)| {
                     let row = &w.row(row)[columns.clone()];
                     padded.iter_mut().zip(row).for_each(|(to, x)| *to = F::narrow(*x));
-                }
+                });
             }
             Piece { columns, width, w: padded }
         })

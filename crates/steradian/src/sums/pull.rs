@@ -12,10 +12,15 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
-use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::panel;
+use crate::kernel::pull::{add_weighted, squared_distances};
 use crate::pass::Fold;
+
+/// Rows that one task measures.
+const CHUNK_ROWS: usize = 32;
+/// Columns that one task sums: with the point they stay in the first-level cache.
+const PANEL_COLUMNS: usize = 1536;
 
 /// The pull of the kept samples on a point.
 #[derive(Debug, Clone, Copy)]
@@ -64,13 +69,18 @@ impl Fold for Pull<'_> {
     }
 
     fn add(&self, sum: &mut PullSum, block: &Block<'_>) -> Result<()> {
-        let lengths: Vec<f64> = panel::chunks(block.rows(), 32)
-            .collect::<Vec<_>>()
-            .into_par_iter()
-            .flat_map_iter(|rows| panel::lengths(block, rows, self.point).into_iter().map(|l| l.from_center))
-            .collect();
-        let mut weights = vec![0.0; lengths.len()];
-        for (row, (length, weight)) in lengths.into_iter().zip(&mut weights).enumerate() {
+        let mut lengths = vec![0.0; block.rows()];
+        each_element!(block, data => {
+            lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
+                let first = chunk * CHUNK_ROWS;
+                squared_distances(&data, first..first + lengths.len(), self.point, lengths);
+                for (row, length) in (first..).zip(lengths) {
+                    *length = panel::safe_length(*length, block, row, self.point);
+                }
+            });
+        });
+        let mut speaking = Vec::with_capacity(lengths.len());
+        for (row, length) in lengths.into_iter().enumerate() {
             let sample = block.first() + row;
             if self.kept.is_some_and(|kept| !kept[sample]) {
                 continue;
@@ -79,25 +89,17 @@ impl Fold for Pull<'_> {
                 sum.coincident += 1;
                 continue;
             }
-            *weight = 1.0 / length;
-            sum.inverse_lengths += *weight;
+            speaking.push((row, 1.0 / length));
+            sum.inverse_lengths += 1.0 / length;
             sum.lengths += length;
             if sum.nearest.is_none_or(|(_, nearest)| length < nearest) {
                 sum.nearest = Some((sample, length));
             }
         }
         each_element!(block, data => {
-            sum.pull.par_chunks_mut(panel::COLUMNS).enumerate().for_each(|(panel, pull)| {
-                let start = panel * panel::COLUMNS;
-                let point = &self.point[start..start + pull.len()];
-                for (row, w) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-                    match data.row(row, start, start + pull.len()) {
-                        Some(row) => pull.iter_mut().zip(row).zip(point).for_each(|((p, x), y)| *p += (x.widen() - y) * w),
-                        None => pull.iter_mut().zip(point).enumerate().for_each(|(j, (p, y))| {
-                            *p += (data.get(row, start + j).widen() - y) * w;
-                        }),
-                    }
-                }
+            sum.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
+                let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + pull.len();
+                add_weighted(&data, &speaking, columns.clone(), &self.point[columns], pull);
             });
         });
         Ok(())
