@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from steradian import _engine
-    from steradian._total_variance import TotalVariance
+    from steradian._data import SamplesLike
 
 SCREENS = (None, "cone", "outlyingness")
 LOSSES = ("squared_cosine", "sine")
 CELLS = ("keep", "clean")
 SCALES = ("none", "mad")
-COSINES = ("abs", "signed")
-TIES = ("index", "density")
 
 
 class AngularEmbedding(Subspace):
@@ -52,8 +50,8 @@ class AngularEmbedding(Subspace):
     n_directions : int, default=250
         Directions that ``screen="outlyingness"`` looks along.
     loss : {"sine", "squared_cosine"}, default="sine"
-        What the fit minimises over the trusted samples: the sum of sines of the angles to the subspace, which samples off
-        it hardly move; or minus the sum of squared cosines (AE).
+        What the fit minimises over the trusted samples: the sum of sines of the angles to the subspace, which samples
+        off it hardly move; or minus the sum of squared cosines (AE).
     cells : {"keep", "clean"}, default="keep"
         Whether single cells that do not fit are replaced by what the fit expects there.
     solver : {"auto", "scatter", "gram", "krylov"}, default="auto"
@@ -191,8 +189,8 @@ class AngularEmbedding(Subspace):
             "scale": parameters.one_of("scale", self.scale, SCALES),
             "screen": "none" if screen is None else screen,
             "max_angle": parameters.angle(self.max_angle),
-            "cosine": parameters.one_of("cosine", self.cosine, COSINES),
-            "ties": parameters.one_of("ties", self.ties, TIES),
+            "cosine": parameters.one_of("cosine", self.cosine, parameters.COSINES),
+            "ties": parameters.one_of("ties", self.ties, parameters.TIES),
             "recenter": bool(self.recenter),
             "n_directions": parameters.count("n_directions", self.n_directions),
             "loss": parameters.one_of("loss", self.loss, LOSSES),
@@ -211,8 +209,8 @@ class AngularEmbedding(Subspace):
             return {"cone": "tae", "outlyingness": "robust"}[self.screen]
         return "ae" if isinstance(self.center, str) and self.center == "mean" else "angular"
 
-    def _learn(self, model: _engine.Model, total: TotalVariance) -> None:
-        super()._learn(model, total)
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
         shares = model.shares
         assert shares is not None, "only classical PCA has no shares"
         self.angular_shares_ = shares
@@ -222,6 +220,17 @@ class AngularEmbedding(Subspace):
         self.scale_ = model.scale
         self.cleaned_share_ = model.cleaned_share
         self.chosen_ = model.chosen
+
+    def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
+        """Angles of the samples of the fit to the pivot of the cone, in degrees; not a number at the center.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            The data of the fit: the model does not hold the pivot itself. :class:`ConeScreen` does.
+        """
+        samples = self._samples(X)
+        return self._model.cone_angles(samples, threads=self._threads())
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:

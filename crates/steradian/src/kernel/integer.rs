@@ -246,9 +246,8 @@ mod wide {
             let high = |a: i32x8, b: i32x8| cast(simd._mm256_unpackhi_epi32(cast(a), cast(b)));
             let low_2 = |a: i32x8, b: i32x8| cast(simd._mm256_unpacklo_epi64(cast(a), cast(b)));
             let high_2 = |a: i32x8, b: i32x8| cast(simd._mm256_unpackhi_epi64(cast(a), cast(b)));
-            let t: [i32x8; 8] = std::array::from_fn(|i| {
-                if i % 2 == 0 { low(r[i], r[i + 1]) } else { high(r[i - 1], r[i]) }
-            });
+            let t: [i32x8; 8] =
+                std::array::from_fn(|i| if i % 2 == 0 { low(r[i], r[i + 1]) } else { high(r[i - 1], r[i]) });
             let u: [i32x8; 8] = [
                 low_2(t[0], t[2]),
                 high_2(t[0], t[2]),

@@ -19,7 +19,7 @@ use crate::center::{self, mean};
 use crate::config::{Config, Cosine, Outlyingness, Screen, Weighting};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::ConeReport;
+use crate::model::{ConeReport, Model};
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units};
@@ -124,6 +124,46 @@ fn unit_direction(source: &dyn Source, sample: usize, center: &[f64]) -> Result<
     Ok(Matrix::from_vec(direction.len(), 1, direction))
 }
 
+/// Angles of samples to a direction, in degrees; not a number for a sample at the center.
+fn angles<R: Runner>(
+    center: &[f64],
+    pivot: &Matrix,
+    cosine: Cosine,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<Vec<f64>> {
+    let directions = Directions::new(center, Weighting::InverseNorm, None);
+    let cosines = Projection::new(directions, pivot, Units::Direction, Precision::Double, source.shape().element);
+    let found = runner.run(&cosines, source)?;
+    let mut values = found.values.into_iter();
+    let angle = |c: f64| match cosine {
+        Cosine::Abs => c.abs().min(1.0).acos().to_degrees(),
+        Cosine::Signed => c.clamp(-1.0, 1.0).acos().to_degrees(),
+    };
+    let of = |speaks: &bool| if *speaks { values.next().map_or(f64::NAN, angle) } else { f64::NAN };
+    Ok(found.speaks.iter().map(of).collect())
+}
+
+impl Model {
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees, seen from the model's center; not a number
+    /// for a sample there. `source` is the data of the fit, since a model does not hold the pivot itself.
+    pub fn cone_angles<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
+        self.check_width(source.shape())?;
+        let (Some(report), Screen::Cone(cone)) = (&self.cone, &self.config.screen) else {
+            return Err(Error::asked("this model has no cone; fit one with the cone as its screen"));
+        };
+        let samples = source.shape().samples;
+        if samples != self.kept.len() {
+            return Err(Error::asked(format!(
+                "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
+                self.kept.len()
+            )));
+        }
+        let pivot = unit_direction(source, report.pivot, &self.center)?;
+        angles(&self.center, &pivot, cone.cosine, source, runner)
+    }
+}
+
 impl FittedScreen {
     /// The measure of each sample of any data of the same width; one pass, or one for each group of directions.
     pub fn measure<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
@@ -139,18 +179,7 @@ impl FittedScreen {
         }
         match &self.rule {
             Rule::Everyone => Ok(vec![0.0; shape.samples]),
-            Rule::Cone { center, pivot, cosine } => {
-                let directions = Directions::new(center, Weighting::InverseNorm, None);
-                let cosines = Projection::new(directions, pivot, Units::Direction, Precision::Double, shape.element);
-                let found = runner.run(&cosines, source)?;
-                let mut values = found.values.into_iter();
-                let angle = |c: f64| match cosine {
-                    Cosine::Abs => c.abs().min(1.0).acos().to_degrees(),
-                    Cosine::Signed => c.clamp(-1.0, 1.0).acos().to_degrees(),
-                };
-                let of = |speaks: &bool| if *speaks { values.next().map_or(f64::NAN, angle) } else { f64::NAN };
-                Ok(found.speaks.iter().map(of).collect())
-            }
+            Rule::Cone { center, pivot, cosine } => angles(center, pivot, *cosine, source, runner),
             Rule::Outlyingness(gauges) => {
                 let mut most = vec![0.0f64; shape.samples];
                 for Gauge { point, vectors, spreads, flat } in gauges {
