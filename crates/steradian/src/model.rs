@@ -39,7 +39,7 @@ pub struct Certificate {
 }
 
 /// What the cone found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConeReport {
     /// The sample that the cone is around.
     pub pivot: usize,
