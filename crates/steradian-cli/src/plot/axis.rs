@@ -4,10 +4,15 @@
 const WIDE: f64 = 1e3;
 /// Room beyond the largest value.
 const ROOM: f64 = 1.06;
+/// Decades of such room at most.
+const MOST_ROOM: f64 = 0.3;
 /// Ticks of a linear axis, about.
 const TICKS: f64 = 7.0;
 /// Named decades of a logarithmic axis at most.
 const MOST_DECADES: i32 = 7;
+
+/// Decades between two named ones that are still marked.
+const MOST_UNNAMED: i32 = 5;
 
 /// From quantities at or above 0 to the share of an axis' length.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,14 +47,16 @@ impl Axis {
             return Self { low: 0.0, high: largest * ROOM, logarithmic: false };
         }
         let low = positive[0].max(small / 10.0);
-        let room = (largest / low).powf(ROOM - 1.0);
-        Self { low: low / room, high: largest * room, logarithmic: true }
+        // In logarithms, where a ratio of the largest to the smallest number does not overflow.
+        let room = ((ROOM - 1.0) * (largest.log10() - low.log10())).min(MOST_ROOM);
+        let (low, high) = (10f64.powf(low.log10() - room), 10f64.powf(largest.log10() + room));
+        Self { low: low.max(f64::MIN_POSITIVE), high: high.min(f64::MAX), logarithmic: true }
     }
 
     /// Where a quantity lies, from 0 to 1; what is below the axis is at its start.
     pub fn share(&self, value: f64) -> f64 {
         let share = match self.logarithmic {
-            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            true => (value.max(self.low).ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             false => value / self.high,
         };
         share.clamp(0.0, 1.0)
@@ -83,7 +90,9 @@ impl Axis {
             let decade = 10f64.powi(power);
             if power >= first {
                 let name = ((power - first) % every == 0).then(|| power_of_ten(power));
-                ticks.push(Tick { share: self.share(decade), name });
+                if name.is_some() || every <= MOST_UNNAMED {
+                    ticks.push(Tick { share: self.share(decade), name });
+                }
             }
             let between = (2..10).map(|digit| f64::from(digit) * decade);
             let between = between.filter(|value| every == 1 && (self.low..=self.high).contains(value));
