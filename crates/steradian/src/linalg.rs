@@ -118,8 +118,7 @@ impl Matrix {
             }
             squares
         };
-        let panels: Vec<Vec<f64>> =
-            self.data.par_chunks((PANEL_ROWS * self.columns).max(1)).map(squares_of).collect();
+        let panels: Vec<Vec<f64>> = self.data.par_chunks((PANEL_ROWS * self.columns).max(1)).map(squares_of).collect();
         let mut squares = vec![0.0; self.columns];
         for panel in panels {
             squares.iter_mut().zip(panel).for_each(|(s, x)| *s += x);

@@ -89,7 +89,15 @@ fn the_plan_says_what_a_fit_does() {
         wrong += usize::from(marks.iter().any(|m| !m.is_empty()));
         println!(
             "{what:<45} passes {} / {} {}  MB read {:.0} / {:.0} {}  MB of heap {:.1} / {:.1} {}",
-            planned[0], found[0], marks[0], planned[1] / 1e6, found[1] / 1e6, marks[1], planned[2] / 1e6, found[2] / 1e6, marks[2]
+            planned[0],
+            found[0],
+            marks[0],
+            planned[1] / 1e6,
+            found[1] / 1e6,
+            marks[1],
+            planned[2] / 1e6,
+            found[2] / 1e6,
+            marks[2]
         );
     }
     assert_eq!(wrong, 0, "{wrong} of {} plans were off by more than a fifth", seen.len());

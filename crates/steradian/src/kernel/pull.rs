@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn kernels_equal_their_twins_around_edges() {
-        for (rows, features) in [(0, 5), (1, 1), (1, 0), (3, 6), (4, 8), (5, 16), (60, 17), (6, 256), (8, 512), (9, 513)] {
+        for (rows, features) in
+            [(0, 5), (1, 1), (1, 0), (3, 6), (4, 8), (5, 16), (60, 17), (6, 256), (8, 512), (9, 513)]
+        {
             check_all(rows, features);
         }
     }
