@@ -13,7 +13,7 @@ const ROOM: f64 = 0.2;
 const SMALL: f64 = 4e6;
 const THREADS: usize = 2;
 
-/// A few strong directions that fall off slowly, and noise.
+/// Directions that fall off slowly, as in video, and noise: how many passes an iteration takes depends on that.
 fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
     let number = |i: usize| {
         let mut z = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -22,7 +22,7 @@ fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
     };
     let mut data = Vec::with_capacity(n * features);
     for i in 0..n {
-        let scores: Vec<f64> = (0..12).map(|k| 40.0 * number(i * 31 + k) * 0.8f64.powi(k as i32)).collect();
+        let scores: Vec<f64> = (0..40).map(|k| 40.0 * number(i * 41 + k) * 0.93f64.powi(k as i32)).collect();
         for j in 0..features {
             let signal: f64 = scores.iter().enumerate().map(|(k, s)| s * number(1 << 40 | (k * 65_536 + j))).sum();
             data.push(convert(128.0 + 2.0 * signal + 10.0 * number(i * features + j + (1 << 50))));

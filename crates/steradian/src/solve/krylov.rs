@@ -140,9 +140,8 @@ impl State {
             }
         }
         self.h = symmetric_part(&h);
-        // The diagonal comes near the largest eigenvalue after a step or two, and rounding is no sharp limit.
-        let largest = (0..old + new).fold(0.0f64, |most, i| most.max(self.h[(i, i)].abs()));
-        let rounding = ROUNDING * largest;
+        // The root of all squares is at least the largest eigenvalue and a few times it at most.
+        let rounding = ROUNDING * self.h.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut mixed = orthonormalize(&mut z, rounding)?;
         // A short remainder, made long, shows the basis again: remove it once more.
         if lost > LOST_DIGITS || z.columns() < new {
