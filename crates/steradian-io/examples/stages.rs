@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use steradian::{Angle, Config, Cone, Local, Method, Screen};
+use steradian::{Angle, Cone, Config, Local, Method, Screen};
 use steradian_io::TableOptions;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -42,11 +42,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut lines = vec![format!("{:>9.2} ms  open", 1e3 * opened)];
         let mut before = opened;
         for (_, name, first, last) in seen.lock().expect("no panic before").iter() {
-            lines.push(format!("{:>9.2} ms  {name} (to its first block {:.2})", 1e3 * (last - before), 1e3 * (first - before)));
+            lines.push(format!(
+                "{:>9.2} ms  {name} (to its first block {:.2})",
+                1e3 * (last - before),
+                1e3 * (first - before)
+            ));
             before = *last;
         }
         lines.push(format!("{:>9.2} ms  after the last pass", 1e3 * (total - before)));
-        lines.push(format!("{:>9.2} ms  all; {} passes, bound {:.1e}", 1e3 * total, model.passes, model.certificate.sine_bound));
+        lines.push(format!(
+            "{:>9.2} ms  all; {} passes, bound {:.1e}",
+            1e3 * total,
+            model.passes,
+            model.certificate.sine_bound
+        ));
         best = Some((total, lines));
     }
     if let Some((_, lines)) = best {

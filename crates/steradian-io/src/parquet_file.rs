@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use bytes::Bytes;
 use parquet::basic::Compression;
 use parquet::column::reader::ColumnReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use steradian::{Error, Result};
 
@@ -62,7 +64,8 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     /// Reads the footer.
     pub(crate) fn open(path: &Path, file: Arc<File>, bytes: u64) -> Result<Self> {
-        let reader = SerializedFileReader::new(Shared { file, bytes }).map_err(|e| broken(path, &e))?;
+        let reader = guarded(path, || SerializedFileReader::new(Shared { file, bytes }))?;
+        reader.metadata().row_groups().iter().try_for_each(|group| check_group(path, group, bytes))?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns();
         let groups = reader.metadata().row_groups().iter().map(|group| usize::try_from(group.num_rows()));
@@ -152,8 +155,33 @@ impl ParquetFile {
     }
 }
 
+/// Fails when the footer speaks of bytes or rows that cannot be: the crate would panic over some of these.
+fn check_group(path: &Path, group: &RowGroupMetaData, bytes: u64) -> Result<()> {
+    let damaged = |what: &str| Err(broken(path, &ParquetError::General(what.to_string())));
+    for column in group.columns() {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let end = start.checked_add(column.compressed_size()).and_then(|end| u64::try_from(end).ok());
+        if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > bytes) {
+            return damaged("a column lies outside of the file");
+        }
+        if column.column_descr().max_rep_level() == 0 && column.num_values() != group.num_rows() {
+            return damaged("a column and its row group have different numbers of rows");
+        }
+    }
+    Ok(())
+}
+
+/// Runs a call into the crate; whatever it does over damaged bytes becomes an error of that file.
+pub(crate) fn guarded<T>(path: &Path, call: impl FnOnce() -> ParquetResult<T>) -> Result<T> {
+    // What the call was working on is given up with it, so nothing half done is seen again.
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(done) => done.map_err(|e| broken(path, &e)),
+        Err(_) => Err(broken(path, &ParquetError::General("its pages contradict its footer".to_string()))),
+    }
+}
+
 /// The error of a file whose content is not what the format says.
-pub(crate) fn broken(path: &Path, error: &ParquetError) -> Error {
+fn broken(path: &Path, error: &ParquetError) -> Error {
     let what = match error {
         ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::NYI(what) => what.clone(),
         other => other.to_string(),

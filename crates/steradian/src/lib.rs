@@ -56,7 +56,7 @@ pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step};
 pub use run::{CancelToken, Local, Progress, Runner};
 pub use screen::alone::{FittedScreen, screen};
-pub use solve::fit;
+pub use solve::{fit, fit_on};
 #[cfg(feature = "ndarray")]
 pub use source::NdArray;
 pub use source::{Memory, Shape, Source};

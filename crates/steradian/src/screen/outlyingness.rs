@@ -199,8 +199,8 @@ fn directed_pairs(screen: &Outlyingness, source: &dyn Source, seed: u64) -> Resu
     };
     if pairs.is_empty() {
         return Err(Error::data(format!(
-            "the two samples of each of {asked} pairs coincide; there is no direction to look along: remove duplicate \
-             samples, or use the method angular"
+            "the two samples of each of {asked} pairs are equal; there is no direction to find: remove duplicate samples, or \
+             use the method angular"
         )));
     }
     Ok(pairs)
