@@ -3,22 +3,64 @@
 CARGO ?= cargo
 # The real data some tests read; they say so and skip where it is absent.
 export STERADIAN_DATA ?= $(abspath ../shared/data)
+# The scripts that reference figures were made with; the same holds for them.
+export STERADIAN_REFERENCE ?= $(abspath ../shared/reference)
+# Where cargo builds, and where Python's tools and the package under test live.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VENV := .venv
 
-.PHONY: demo test lint doc memory bench clean
+.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
 	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
 
-## All tests: library, files, command line, examples in the docs
-test:
+## All tests: library, files, command line, Python package, examples in the docs
+test: test-rust test-python
+
+test-rust:
 	$(CARGO) test --workspace --all-features
 
-## Formatting, lints and docs, warnings as errors
-lint:
+test-python: $(TARGET)/debug/steradian install-python
+	$(VENV)/bin/python -m pytest -c python/pyproject.toml python/tests
+
+# `cargo test` has built it already; this is for the Python tests alone.
+$(TARGET)/debug/steradian:
+	$(CARGO) build --quiet -p steradian-cli
+
+# The wheel as the tests meet it: built with checks on, installed beside what they need.
+install-python: $(VENV)/ready
+	rm -rf $(TARGET)/wheels
+	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --profile dev --out $(TARGET)/wheels
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
+
+$(VENV)/ready: python/pyproject.toml
+	python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --upgrade pip
+	$(VENV)/bin/pip install --quiet numpy scikit-learn --group python/pyproject.toml:dev
+	touch $@
+
+## The wheel for users, in dist/
+wheel: $(VENV)/ready
+	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --release --out dist
+
+## The wheel in an environment of nothing but numpy and scikit-learn: the five-minute guide runs there
+alone: wheel
+	rm -rf $(TARGET)/alone
+	python3 -m venv $(TARGET)/alone
+	$(TARGET)/alone/bin/pip install --quiet dist/*.whl
+	$(TARGET)/alone/bin/python -m doctest docs/python/five-minutes.md
+	$(TARGET)/alone/bin/pip list
+
+## Formatting, lints, types and docs, warnings as errors
+lint: install-python
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
+	$(VENV)/bin/ruff check python
+	$(VENV)/bin/ruff format --check python
+	cd python && ../$(VENV)/bin/mypy
+	cd python && ../$(VENV)/bin/python -m mypy.stubtest steradian._engine
 
 ## Fits a 2 GB file and measures the memory above the file's pages (writes the file to a temporary folder)
 memory:
@@ -35,6 +77,23 @@ bench: .venv-bench/ready
 	.venv-bench/bin/pip install --quiet --requirement bench/requirements.txt
 	touch $@
 
+## Every method against data whose truth is known: writes docs/truth.md; QUICK=1 prints a form with fewer seeds
+truth: .venv-truth/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	.venv-truth/bin/python -m unittest discover --start-directory truth
+	.venv-truth/bin/python truth/run.py --program $(TARGET)/release/steradian --folder $(TARGET)/bench $(if $(QUICK),--quick,--output docs/truth.md)
+
+.venv-truth/ready: truth/requirements.txt
+	python3 -m venv .venv-truth
+	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
+	touch $@
+
+## The Python package beside the command line and numpy: writes docs/benchmarks-python.md
+bench-python: wheel
+	$(CARGO) build --release --quiet -p steradian-cli
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(VENV)/bin/python bench/python_package.py --program $(TARGET)/release/steradian --output docs/benchmarks-python.md
+
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench
+	rm -rf steradian-demo .venv-bench .venv-truth $(VENV) dist

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from math import isfinite
 
-from contenders import ACCURATE, AE, CERTIFIED, TAE, TITLES, Result
+from contenders import ACCURATE, AE, CERTIFIED, TAE, TITLES, Result  # finds the folder of scripts
+from markdown import machine, table
 from outcome import Outcome
 from reach import rows
 
@@ -17,24 +17,11 @@ QUIET = 0.5
 """Up to this load average the machine counts as idle."""
 
 
-def table(head: list[str], body: list[list[str]]) -> str:
-    """A markdown table; the first column holds words, the others numbers."""
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def digits(x: float | None) -> str:
     """Three significant digits."""
     if x is None or not isfinite(x):
         return "-"
     return f"{x:.3g}" if x < 100 else f"{x:.0f}"
-
-
-def machine() -> str:
-    """The processor and its cores."""
-    with open("/proc/cpuinfo") as info:
-        models = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
-    return f"{models[0] if models else 'unnamed processor'}, {os.cpu_count()} cores"
 
 
 def by_shape(outcome: Outcome, names: list[str], cell: Callable[[Result], str]) -> str:

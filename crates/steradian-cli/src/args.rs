@@ -60,7 +60,7 @@ pub enum Command {
     /// Two distances judge a sample: along the components (score distance) and away from them (orthogonal distance). The
     /// cutoffs are in the model, so samples are judged without refitting. The worst come first in the table; the file has
     /// all samples in data order.
-    #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv")]
+    #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv --plot map.svg")]
     Outliers(OutliersArgs),
     /// Show what a model file holds
     ///
@@ -91,7 +91,7 @@ pub struct DemoArgs {
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Samples: .npy (n x D, or n x h x w) or .csv
+    /// Samples: .npy (n x D, or n x h x w), .csv or .parquet
     pub data: PathBuf,
     /// Print one json object
     #[arg(long)]
@@ -107,7 +107,7 @@ pub struct PlanArgs {
 /// Arguments of `fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// Samples: .npy (n x D, or n x h x w) or .csv
+    /// Samples: .npy (n x D, or n x h x w), .csv or .parquet
     pub data: PathBuf,
     /// Model file to write (safetensors)
     #[arg(short, long, value_name = "MODEL")]
@@ -184,7 +184,8 @@ pub struct FitOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How to read tables")]
 pub struct TableArgs {
-    /// Columns to read, in this order: names, or indices from 0 when there is no header [default: all]
+    /// Columns to read, in this order: names, or indices from 0 when there is no header; numeric reads every column of
+    /// numbers [default: all]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
     /// The first column holds names of rows
@@ -200,7 +201,7 @@ pub struct TableArgs {
 pub struct ApplyArgs {
     /// Model file
     pub model: PathBuf,
-    /// Samples of the model's width: .npy or .csv
+    /// Samples of the model's width: .npy, .csv or .parquet
     pub data: PathBuf,
     /// Array to write (.npy)
     #[arg(short, long, value_name = "OUT.npy")]
@@ -226,6 +227,9 @@ pub struct OutliersArgs {
     /// Table to write (.csv), one line per sample in data order
     #[arg(short, long, value_name = "FLAGS.csv")]
     pub output: Option<PathBuf>,
+    /// Outlier map to draw (.png or .svg); the samples in the table on the terminal are named in it
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
     /// Samples in the table on the terminal, the worst first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,

@@ -6,6 +6,7 @@ mod cmd;
 mod demo;
 mod files;
 mod outcome;
+mod plot;
 mod progress;
 mod render;
 mod request;

@@ -71,11 +71,14 @@ impl Work {
 
 /// What the user should know of data as they were read.
 pub fn notes(data: &Data) -> Vec<String> {
-    match data.dropped_rows().len() {
-        0 => Vec::new(),
-        dropped => vec![format!(
-            "{dropped} rows with missing values were left out; the first is row {}",
-            data.dropped_rows()[0]
-        )],
+    let mut notes = Vec::new();
+    if let Some(first) = data.dropped_rows().first() {
+        let dropped = data.dropped_rows().len();
+        notes.push(format!("{dropped} rows with missing values were left out; the first is row {first}"));
     }
+    // R writes row names so; as a feature they would say something about the order of the rows.
+    if data.feature_names().and_then(<[String]>::first).is_some_and(String::is_empty) {
+        notes.push("the first column has no name and is read as numbers; say --row-names if it holds names".into());
+    }
+    notes
 }

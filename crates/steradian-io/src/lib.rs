@@ -1,21 +1,29 @@
 //! Files as sources of blocks, and results as whole files; one format per module.
 //!
 //! [`open`] looks at a file's content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is mapped and read
-//! in place, a table is streamed. Outputs go to a temporary file that takes its name only when it is complete, so a
+//! in place, a table (text or parquet) is streamed. Outputs go to a temporary file that takes its name only when it is complete, so a
 //! reader never meets half a file.
 
 pub mod csv;
+mod csv_layout;
+mod csv_records;
 mod file_element;
+mod kept_rows;
 pub mod mapped;
 pub mod npy;
 mod npy_header;
 mod open;
+pub mod parquet;
+mod parquet_columns;
+mod parquet_file;
+mod pieces;
 mod positioned;
 mod quote;
 mod table;
 pub mod write;
 
 pub use crate::csv::CsvSource;
+pub use crate::parquet::ParquetSource;
 pub use file_element::FileElement;
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};

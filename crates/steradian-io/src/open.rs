@@ -9,8 +9,12 @@ use steradian::{Block, Error, Result, Shape, Source};
 use crate::csv::CsvSource;
 use crate::npy::NpySource;
 use crate::npy_header::MAGIC;
+use crate::parquet::ParquetSource;
 use crate::positioned::{At, open_regular};
 use crate::table::TableOptions;
+
+/// What a parquet file begins with.
+const PARQUET: &[u8] = b"PAR1";
 
 const FRAMES: &str =
     "image folders and video are not read by this version; stack the frames into an (n, height, width) .npy";
@@ -21,8 +25,10 @@ const FRAMES: &str =
 pub enum Data {
     /// A mapped array.
     Npy(NpySource),
-    /// A streamed table.
+    /// A streamed table of text.
     Csv(CsvSource),
+    /// A streamed parquet table.
+    Parquet(ParquetSource),
 }
 
 impl Data {
@@ -31,6 +37,7 @@ impl Data {
         match self {
             Self::Npy(_) => None,
             Self::Csv(table) => table.feature_names(),
+            Self::Parquet(table) => Some(table.feature_names()),
         }
     }
 
@@ -39,6 +46,7 @@ impl Data {
         match self {
             Self::Npy(_) => None,
             Self::Csv(table) => table.row_name(sample),
+            Self::Parquet(table) => table.row_name(sample),
         }
     }
 
@@ -47,6 +55,7 @@ impl Data {
         match self {
             Self::Npy(_) => sample,
             Self::Csv(table) => table.table_row(sample),
+            Self::Parquet(table) => table.table_row(sample),
         }
     }
 
@@ -55,6 +64,7 @@ impl Data {
         match self {
             Self::Npy(_) => &[],
             Self::Csv(table) => table.dropped_rows(),
+            Self::Parquet(table) => table.dropped_rows(),
         }
     }
 }
@@ -64,6 +74,7 @@ impl Source for Data {
         match self {
             Self::Npy(array) => array.shape(),
             Self::Csv(table) => table.shape(),
+            Self::Parquet(table) => table.shape(),
         }
     }
 
@@ -75,11 +86,12 @@ impl Source for Data {
         match self {
             Self::Npy(array) => array.visit(rows, visit),
             Self::Csv(table) => table.visit(rows, visit),
+            Self::Parquet(table) => table.visit(rows, visit),
         }
     }
 }
 
-/// Opens a `.npy` array or a table. The options are for tables; an array refuses them.
+/// Opens a `.npy` array or a table, `.csv` or `.parquet`. The options are for tables; an array refuses them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let path = path.as_ref();
     let refuse = |what: &str| Err(Error::data(format!("{}: {what}", path.display())));
@@ -95,7 +107,8 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     // A damaged magic, or a file called .npy that is nothing else, is answered by the reader of headers.
     let array = head[0] == MAGIC[0] || head.get(1..6) == Some(&MAGIC[1..]);
     let called_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
-    if array || (called_array && foreign(&head, bytes).is_none()) {
+    let parquet = head.starts_with(PARQUET);
+    if array || (called_array && !parquet && foreign(&head, bytes).is_none()) {
         if let Some(option) = options.first_set() {
             return Err(Error::asked(format!(
                 "{}: {option} is for tables, and this is a .npy array; leave the option out",
@@ -104,6 +117,9 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
         }
         return Ok(Data::Npy(NpySource::open(path)?));
     }
+    if parquet {
+        return Ok(Data::Parquet(ParquetSource::open(path, options)?));
+    }
     if let Some(what) = foreign(&head, bytes) {
         return refuse(&what);
     }
@@ -111,7 +127,7 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
         return refuse("this is text in UTF-16; save it as UTF-8");
     }
     if head.contains(&0) {
-        return refuse("this is neither a .npy array nor text; save the data as .npy or .csv");
+        return refuse("this is neither a .npy array nor text; save the data as .npy, .parquet or .csv");
     }
     Ok(Data::Csv(CsvSource::open(path, options)?))
 }
@@ -127,7 +143,7 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
         (b"\xfd7zXZ\0", "xz"),
     ];
     let table = [
-        (&b"PAR1"[..], "parquet"),
+        (&b"PARE"[..], "encrypted parquet"),
         (b"ARROW1", "arrow"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
@@ -151,7 +167,7 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
         return Some(format!("this is a {name} archive; extract the .npy or .csv from it first"));
     }
     if let Some(name) = find(&table) {
-        return Some(format!("{name} is not read by this version; convert to .npy or .csv"));
+        return Some(format!("{name} is not read by this version; convert to .npy, .parquet or .csv"));
     }
     let container = match () {
         () if at(0, b"BM") && at(6, &[0; 4]) => Some("a BMP image"),

@@ -1,5 +1,6 @@
 //! Reads a file from a position of its own, so that threads share one open file without sharing a cursor.
 
+use std::borrow::Borrow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -36,29 +37,29 @@ pub(crate) fn changed_length(path: &Path, opened: u64, now: u64) -> Error {
 
 /// A reader of a shared file with its own position, which may not pass a limit.
 #[derive(Debug)]
-pub(crate) struct At<'a> {
-    file: &'a File,
+pub(crate) struct At<F> {
+    file: F,
     position: u64,
     /// Reading at or past this byte is an error of kind `FileTooLarge`.
     pub(crate) limit: u64,
 }
 
-impl<'a> At<'a> {
+impl<F: Borrow<File>> At<F> {
     /// Reads from `position` on, without a limit.
-    pub(crate) fn new(file: &'a File, position: u64) -> Self {
+    pub(crate) fn new(file: F, position: u64) -> Self {
         Self { file, position, limit: u64::MAX }
     }
 }
 
-impl Read for At<'_> {
+impl<F: Borrow<File>> Read for At<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.position >= self.limit {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         #[cfg(unix)]
-        let count = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.position)?;
+        let count = std::os::unix::fs::FileExt::read_at(self.file.borrow(), buffer, self.position)?;
         #[cfg(windows)]
-        let count = std::os::windows::fs::FileExt::seek_read(self.file, buffer, self.position)?;
+        let count = std::os::windows::fs::FileExt::seek_read(self.file.borrow(), buffer, self.position)?;
         self.position += count as u64;
         Ok(count)
     }

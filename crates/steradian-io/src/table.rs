@@ -1,8 +1,7 @@
-//! What a table's cells and columns mean: which are numbers, which are missing, which are asked for.
+//! How a table is read, whatever its format: which columns are asked for, what a missing cell means, what a cell is.
 
 use std::path::Path;
 
-use ::csv::ByteRecord;
 use steradian::{Error, Result};
 
 use crate::quote::quote;
@@ -20,8 +19,8 @@ pub enum Missing {
 /// How to read a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableOptions {
-    /// The columns to read, in this order: names when the table has a header, else indices from 0 in the file. `None`
-    /// reads all.
+    /// The columns to read, in this order: names when the table has a header, else indices from 0 in the file. The one
+    /// word `numeric` stands for every column of numbers, unless a column has that name. `None` reads all.
     pub columns: Option<Vec<String>>,
     /// Whether the first column holds the rows' names rather than data.
     pub row_names: bool,
@@ -43,7 +42,15 @@ impl TableOptions {
         ];
         set.into_iter().find_map(|(is_set, name)| is_set.then_some(name))
     }
+
+    /// Whether every column of numbers is asked for, of a table with these labels.
+    pub(crate) fn only_numbers(&self, labels: &[String]) -> bool {
+        self.columns.as_deref().is_some_and(|columns| columns == [NUMERIC]) && !labels.iter().any(|l| l == NUMERIC)
+    }
 }
+
+/// What stands for every column of numbers.
+const NUMERIC: &str = "numeric";
 
 /// What one cell is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,73 +77,8 @@ impl Cell {
     }
 }
 
-/// Where a table's data are: its header, its width and the columns that are read.
-#[derive(Debug, Clone)]
-pub(crate) struct Layout {
-    pub(crate) header: bool,
-    /// Fields of every row.
-    pub(crate) width: usize,
-    /// The fields that are read, in the order asked.
-    pub(crate) selected: Vec<usize>,
-    /// Their names, when there is a header.
-    pub(crate) names: Option<Vec<String>>,
-}
-
-impl Layout {
-    /// Decides from the table's first row.
-    pub(crate) fn of(path: &Path, first: &ByteRecord, options: &TableOptions) -> Result<Self> {
-        let width = first.len();
-        let data = usize::from(options.row_names)..width;
-        if data.is_empty() {
-            return Err(Error::data(format!(
-                "{}: the only column holds the rows' names; there is nothing to read",
-                path.display()
-            )));
-        }
-        let header = options.header.unwrap_or_else(|| has_header(first, options));
-        let label = |field: usize| match header {
-            true => String::from_utf8_lossy(first[field].trim_ascii()).into_owned(),
-            false => field.to_string(),
-        };
-        let labels: Vec<String> = data.clone().map(label).collect();
-        let selected = match &options.columns {
-            None => data.collect(),
-            Some(columns) => select(path, columns, &labels, header)?.into_iter().map(|i| i + data.start).collect(),
-        };
-        let mut layout = Self { header, width, selected, names: None };
-        layout.names = header.then(|| layout.selected.iter().map(|&field| label(field)).collect());
-        Ok(layout)
-    }
-
-    /// The name of the column at a place in the selection, for messages.
-    pub(crate) fn column(&self, place: usize) -> String {
-        match &self.names {
-            Some(names) => quote(names[place].as_bytes()),
-            None => self.selected[place].to_string(),
-        }
-    }
-}
-
-fn has_header(first: &ByteRecord, options: &TableOptions) -> bool {
-    let data = usize::from(options.row_names);
-    let text = |field: usize| Cell::of(&first[field]) == Cell::Text;
-    let any_text = (data..first.len()).any(text);
-    let Some(columns) = &options.columns else {
-        return any_text;
-    };
-    let named = |column: &String| first.iter().skip(data).any(|cell| cell.trim_ascii() == column.as_bytes());
-    if any_text && columns.iter().all(named) {
-        return true;
-    }
-    // The names asked for are not in the first row. If they are indices of numbers, it is a row like the others.
-    let index_of_number = |column: &String| {
-        column.parse::<usize>().is_ok_and(|field| (data..first.len()).contains(&field) && !text(field))
-    };
-    any_text && !columns.iter().all(index_of_number)
-}
-
 /// The places of the asked columns among the labels.
-fn select(path: &Path, columns: &[String], labels: &[String], header: bool) -> Result<Vec<usize>> {
+pub(crate) fn select(path: &Path, columns: &[String], labels: &[String], header: bool) -> Result<Vec<usize>> {
     let asked = |what: String| Error::asked(format!("{}: {what}", path.display()));
     if columns.is_empty() {
         return Err(asked("no column is asked for; name at least one".to_string()));
@@ -161,7 +103,7 @@ fn select(path: &Path, columns: &[String], labels: &[String], header: bool) -> R
 }
 
 /// A list of labels that stays readable when the table is wide.
-fn list(labels: &[String]) -> String {
+pub(crate) fn list(labels: &[String]) -> String {
     const SHOWN: usize = 30;
     let head = labels.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     match labels.len().saturating_sub(SHOWN) {
@@ -170,15 +112,19 @@ fn list(labels: &[String]) -> String {
     }
 }
 
+/// What to do about a column of text, given the labels of those that hold numbers.
+pub(crate) fn number_remedy(numbers: &[String], row_names: bool) -> String {
+    let names = if row_names { "" } else { "; --row-names says that the first column holds names" };
+    match numbers.len() {
+        0 => format!("no column holds numbers only{names}"),
+        1 => format!("--columns numeric takes the one column of numbers: {}{names}", numbers[0]),
+        count => format!("--columns numeric takes the {count} columns of numbers: {}{names}", list(numbers)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn layout(first: &[&str], columns: Option<&[&str]>, row_names: bool) -> Result<Layout> {
-        let columns = columns.map(|columns| columns.iter().map(ToString::to_string).collect());
-        let options = TableOptions { columns, row_names, ..TableOptions::default() };
-        Layout::of(Path::new("t.csv"), &ByteRecord::from(first.to_vec()), &options)
-    }
 
     #[test]
     fn cells() {
@@ -197,27 +143,23 @@ mod tests {
     }
 
     #[test]
-    fn a_header_is_a_row_with_text_where_data_would_be() {
-        let header = |first: &[&str], columns, row_names| layout(first, columns, row_names).unwrap().header;
-        assert!(header(&["", "x", "y"], None, false));
-        assert!(!header(&["1", "2"], None, false));
-        assert!(!header(&["NA", "2"], None, false));
-        assert!(!header(&["Afghanistan", "2"], None, true));
-        assert!(header(&["name", "1", "2"], Some(&["2", "1"]), false));
-        assert!(!header(&["setosa", "5.1", "3.5"], Some(&["1", "2"]), false));
-        assert_eq!(layout(&["name", "a", "b"], Some(&["b", "a"]), true).unwrap().selected, [2, 1]);
-        assert_eq!(layout(&["x", "5", "6"], Some(&["2"]), true).unwrap().selected, [2]);
+    fn numeric_is_a_word_unless_a_column_has_that_name() {
+        let asked = |columns: &[&str]| TableOptions {
+            columns: Some(columns.iter().map(ToString::to_string).collect()),
+            ..TableOptions::default()
+        };
+        let labels = |labels: &[&str]| labels.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(asked(&["numeric"]).only_numbers(&labels(&["a", "b"])));
+        assert!(!asked(&["numeric"]).only_numbers(&labels(&["a", "numeric"])));
+        assert!(!asked(&["numeric", "a"]).only_numbers(&labels(&["a", "b"])));
+        assert!(!TableOptions::default().only_numbers(&labels(&["a"])));
     }
 
     #[test]
-    fn wrong_columns_are_answered_with_the_right_ones() {
-        let message = |columns: &[&str]| layout(&["a", "b", "b"], Some(columns), false).unwrap_err().to_string();
-        assert_eq!(message(&["c"]), "t.csv: there is no column \"c\"; the columns are a, b, b");
-        assert!(message(&["a", "a"]).contains("twice"));
-        assert!(message(&["b"]).contains("more than one column"));
-        assert!(message(&[]).contains("at least one"));
-        let by_index = layout(&["n", "1", "2"], Some(&["0"]), true).unwrap_err().to_string();
-        assert!(by_index.contains("no column \"0\""), "{by_index}");
-        assert!(layout(&["n"], None, true).is_err());
+    fn the_remedy_names_the_columns_of_numbers() {
+        let many: Vec<String> = (0..33).map(|i| format!("V{i}")).collect();
+        assert!(number_remedy(&many, true).ends_with("V28, V29 and 3 more"));
+        assert!(number_remedy(&many[..1], false).contains("the one column of numbers: V0; --row-names"));
+        assert!(number_remedy(&[], true).contains("no column holds numbers only"));
     }
 }

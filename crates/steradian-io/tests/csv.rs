@@ -79,6 +79,38 @@ fn columns_and_row_names() {
 }
 
 #[test]
+fn numeric_takes_every_column_of_numbers() {
+    let text = "id,x,empty,kind,y,date\n1,1.5,,u,NA,2020-01-01\n2,2.5,NA,v,4,2020-01-02\n";
+    let (source, numbers, _folder) = read(text, &options(&["numeric"], false, Missing::Drop)).unwrap();
+    assert_eq!(source.feature_names().unwrap(), ["id", "x", "y"]);
+    assert_eq!((&numbers[..], source.dropped_rows()), (&[2.0, 2.5, 4.0][..], &[0][..]));
+    let (source, ..) = read(text, &options(&["numeric"], true, Missing::Drop)).unwrap();
+    assert_eq!((source.feature_names().unwrap().len(), source.row_name(0)), (2, Some("2")));
+    // Without a header the columns have no names.
+    let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["numeric"], false, Missing::Error)).unwrap();
+    assert_eq!((source.feature_names().map(<[_]>::len), &numbers[..]), (Some(2), &[3.0, 4.0][..]));
+    // A column of that name is meant when there is one.
+    let (_, numbers, _folder) = read("a,numeric\n1,2\n", &options(&["numeric"], false, Missing::Error)).unwrap();
+    assert_eq!(numbers, [2.0]);
+    // What is not finite is still said rather than passed over.
+    let error = refused("a,b\n1,u\ninf,v\n", &options(&["numeric"], false, Missing::Error));
+    assert!(error.to_string().contains("not finite"), "{error}");
+    let error = refused("a,b\nu,v\n", &options(&["numeric"], false, Missing::Error));
+    assert!(error.to_string().contains("no column holds numbers only"), "{error}");
+}
+
+#[test]
+fn text_is_answered_with_the_columns_of_numbers() {
+    let text = "name,x,kind,y\nanna,1,u,2\nbert,3,v,4\n";
+    let message = refused(text, &TableOptions::default()).to_string();
+    let wanted = "row 0 (line 2), column \"name\" is \"anna\", not a number; --columns numeric takes the 2 columns of \
+                  numbers: x, y; --row-names says that the first column holds names";
+    assert!(message.ends_with(wanted), "{message}");
+    let message = refused(text, &options(&["x", "kind"], true, Missing::Error)).to_string();
+    assert!(message.ends_with("takes the 2 columns of numbers: x, y"), "{message}");
+}
+
+#[test]
 fn cells_that_are_wrong_are_named_by_row_line_and_column() {
     let plain = TableOptions::default();
     let cases = [

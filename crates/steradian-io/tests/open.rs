@@ -39,7 +39,7 @@ fn formats_that_are_not_read_are_refused_by_name() {
     model.extend(b"{\"center\":");
     model.resize(100, b' ');
     let cases: Vec<(&[u8], &str)> = vec![
-        (b"PAR1\x15\x04", "parquet is not read by this version; convert to .npy or .csv"),
+        (b"PARE\x15\x04", "encrypted parquet is not read by this version; convert to .npy, .parquet or .csv"),
         (b"ARROW1\0\0", "arrow is not read"),
         (b"\x89HDF\r\n\x1a\n\0", "HDF5 is not read"),
         (b"\x1f\x8b\x08\0", "gzip archive; extract"),

@@ -39,7 +39,7 @@ pub struct Certificate {
 }
 
 /// What the cone found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConeReport {
     /// The sample that the cone is around.
     pub pivot: usize,
@@ -186,6 +186,11 @@ impl Model {
         self.to_scale(&mut residuals, 0..features);
         let limits = cells.limits.iter().cycle();
         Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect()))
+    }
+
+    /// The squared distance of each sample of a block to the center.
+    pub(crate) fn squared_lengths_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        Ok(self.project(block)?.1)
     }
 
     /// The scores of a block and the squared distance of each sample to the center.

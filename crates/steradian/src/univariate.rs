@@ -6,6 +6,8 @@
 //! | least-variance window | location and scale of the h neighbouring order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
 //! | shortest window | middle and half length of the shortest interval that holds h numbers |
 
+use serde::{Deserialize, Serialize};
+
 /// Half of the normal distribution lies within 1 / 1.4826 standard deviations.
 pub(crate) const NORMAL_MAD: f64 = 1.4826;
 /// The 97.5 % quantile of the standard normal distribution.
@@ -16,7 +18,7 @@ const KEPT_VARIANCE: f64 = 0.9105;
 const NORMAL_QUARTILE: f64 = 0.6745;
 
 /// Where some numbers lie and how far they spread.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub location: f64,
     pub scale: f64,

@@ -46,7 +46,7 @@ fn tall_wide_and_deficient_in_every_type() {
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 500.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 5.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+        for method in Method::ALL {
             let mut config = Config::new(method, 3);
             config.tolerance = 1e-9;
             agree(&models(x.data(), n, features, &config), 1e-8, &format!("{name} f64 {method:?}"));

@@ -1,6 +1,7 @@
 //! `steradian outliers`: which samples do not belong, and which of their features say so.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::json;
 use steradian::{Diagnosis, Flag, Model, Source};
@@ -9,6 +10,8 @@ use steradian_io::{Data, write_whole};
 use crate::args::OutliersArgs;
 use crate::files;
 use crate::outcome::{Outcome, warn};
+use crate::plot::Format;
+use crate::plot::outlier_map::OutlierMap;
 use crate::render::{number, print, print_json, table};
 use crate::work::{Work, notes};
 
@@ -21,6 +24,10 @@ const NAMED_SHARE: f64 = 0.05;
 pub fn run(args: &OutliersArgs) -> Outcome {
     if let Some(output) = &args.output {
         files::require_writable(output)?;
+    }
+    let plot = args.plot.as_deref().map(|path| Ok::<_, steradian::Error>((path, Format::of(path)?))).transpose()?;
+    if let Some((path, _)) = plot {
+        files::require_writable(path)?;
     }
     let model = files::read_model(&args.model)?;
     let work = Work::begin(args.threads)?;
@@ -38,6 +45,13 @@ pub fn run(args: &OutliersArgs) -> Outcome {
     if let Some(output) = &args.output {
         write_whole(output, csv(&found).as_bytes())?;
     }
+    if let Some((path, format)) = plot {
+        let labels: Vec<_> =
+            worst.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
+        let title = title(&args.data, &model);
+        let map = OutlierMap { samples: &found, cutoffs: model.cutoffs, labels: &labels, title: &title };
+        write_whole(path, &format.bytes(&map.scene())?)?;
+    }
     notes.iter().for_each(|note| warn(note));
     let counts = Flag::ALL.map(|flag| (flag, found.iter().filter(|d| d.flag == flag).count()));
     if args.json {
@@ -51,10 +65,16 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         text = table(&header, &rows) + "\n";
     }
     text += &summary(&counts, &model);
-    if let Some(output) = &args.output {
+    for output in args.output.iter().chain(&args.plot) {
         let _ = writeln!(text, "wrote {}", output.display());
     }
     print(&text)
+}
+
+/// What stands above the map: whose samples, under which model.
+fn title(data: &Path, model: &Model) -> String {
+    let name = data.file_name().unwrap_or(data.as_os_str()).to_string_lossy();
+    format!("{name}: {}, d = {}", model.config.method.name(), model.n_components())
 }
 
 /// The samples furthest beyond a cutoff, the worst first; regular ones are not among them.

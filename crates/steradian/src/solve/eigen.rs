@@ -28,7 +28,7 @@ pub(super) fn top_vectors(
 ) -> Result<Matrix> {
     if !solves_fully(matrix.rows(), d) {
         let operator = Dense { matrix, runner };
-        return krylov::top_vectors(&operator, None, d, FINER * tolerance, seed, runner);
+        return krylov::top_vectors(&operator, None, (d, d + 1), FINER * tolerance, seed, runner);
     }
     runner.check_cancelled()?;
     let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;

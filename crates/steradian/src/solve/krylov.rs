@@ -51,11 +51,12 @@ pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
     affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
 }
 
-/// The top d + 1 Ritz vectors (fewer when the operator's rank is lower), as columns; from `start` where there is one.
+/// The top Ritz vectors, d + 1 of them or a whole block for a next start (fewer when the operator's rank is lower), as
+/// columns; from `start` where there is one.
 pub(crate) fn top_vectors(
     operator: &impl Operator,
     start: Option<&Matrix>,
-    d: usize,
+    (d, count): (usize, usize),
     tolerance: f64,
     seed: u64,
     runner: &impl Runner,
@@ -83,7 +84,7 @@ pub(crate) fn top_vectors(
         }
         let (ritz, residuals) = runner.compute(|| state.ritz(&coupling))?;
         if exhausted || step == MAX_STEPS || sine_bound(&ritz.values, &residuals, d) <= tolerance {
-            return Ok(runner.compute(|| state.ritz_vectors(&ritz, (d + 1).min(ritz.values.len()))));
+            return Ok(runner.compute(|| state.ritz_vectors(&ritz, count.min(ritz.values.len()))));
         }
         if full {
             let keep = (d + width.0).min(limit - state.next.columns()).min(state.columns());

@@ -1,0 +1,153 @@
+//! A scene as SVG.
+
+use std::fmt::Write as _;
+
+use super::scene::{Anchor, Color, MARK, Mark, Scene, Shape, Text};
+
+/// The text of a picture. Places have one decimal, so that many points stay a small file.
+pub fn svg(scene: &Scene) -> String {
+    let (width, height) = (Short(scene.width), Short(scene.height));
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans, Verdana, sans-serif\" role=\"img\">\n\
+         <title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
+        escape(&scene.title)
+    );
+    for (index, shape) in scene.shapes.iter().enumerate() {
+        draw(&mut out, index, shape);
+    }
+    out += "</svg>\n";
+    out
+}
+
+fn draw(out: &mut String, index: usize, shape: &Shape) {
+    // Writing to a string does not fail.
+    let _ = match shape {
+        Shape::Line { from, to, width, color, dashed } => {
+            let dashes = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
+            let ([x1, y1], [x2, y2]) = (from.map(Short), to.map(Short));
+            writeln!(
+                out,
+                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"{}\" stroke-width=\"{}\"{dashes}/>",
+                hex(*color),
+                Short(*width)
+            )
+        }
+        Shape::Text(text) => writeln!(out, "{}", words(text)),
+        Shape::Marks { mark, color, opacity, places } => {
+            let form = form(*mark);
+            let _ = writeln!(
+                out,
+                "<defs><g id=\"m{index}\" fill=\"{}\" fill-opacity=\"{opacity}\">{form}</g></defs>",
+                hex(*color)
+            );
+            places.iter().try_for_each(|place| {
+                let [x, y] = place.map(Short);
+                writeln!(out, "<use href=\"#m{index}\" x=\"{x}\" y=\"{y}\"/>")
+            })
+        }
+        Shape::Tiles { side, color, opacity, corners } => {
+            let _ = write!(out, "<path fill=\"{}\" fill-opacity=\"{opacity:.2}\" d=\"", hex(*color));
+            let side = Short(*side);
+            for corner in corners {
+                let [x, y] = corner.map(Short);
+                let _ = write!(out, "M{x} {y}h{side}v{side}h-{side}z");
+            }
+            writeln!(out, "\"/>")
+        }
+    };
+}
+
+fn form(mark: Mark) -> String {
+    if mark == Mark::Circle {
+        return format!("<circle r=\"{}\"/>", Short(MARK));
+    }
+    let corners: Vec<String> = mark.corners().iter().map(|[x, y]| format!("{},{}", Short(*x), Short(*y))).collect();
+    format!("<polygon points=\"{}\"/>", corners.join(" "))
+}
+
+fn words(text: &Text) -> String {
+    let [x, y] = text.at.map(Short);
+    let anchor = match text.anchor {
+        Anchor::Start => "start",
+        Anchor::Middle => "middle",
+        Anchor::End => "end",
+    };
+    let turn = if text.upright { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+    format!(
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{turn}>{}</text>",
+        Short(text.size),
+        hex(text.color),
+        escape(&text.words)
+    )
+}
+
+fn hex([red, green, blue]: Color) -> String {
+    format!("#{red:02x}{green:02x}{blue:02x}")
+}
+
+/// What XML may hold: marks of its own spelled out, characters that it forbids replaced.
+fn escape(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '&' => "&amp;".to_string(),
+            '<' => "&lt;".to_string(),
+            '>' => "&gt;".to_string(),
+            '"' => "&quot;".to_string(),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => " ".to_string(),
+            c => c.to_string(),
+        })
+        .collect()
+}
+
+/// A length with at most one decimal.
+#[derive(Clone, Copy)]
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tenths = (self.0 * 10.0).round() / 10.0;
+        // A negative zero would be written with its sign.
+        write!(f, "{}", if tenths == 0.0 { 0.0 } else { tenths })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short_and_words_are_safe() {
+        assert_eq!([1.04, 1.0, -0.01, 123.456].map(|x| Short(x).to_string()), ["1", "1", "0", "123.5"]);
+        assert_eq!(escape("a<b & \"c\"\u{7}>"), "a&lt;b &amp; &quot;c&quot; &gt;");
+        assert_eq!(hex([0, 114, 178]), "#0072b2");
+    }
+
+    #[test]
+    fn each_shape_has_its_element() {
+        let shapes = vec![
+            Shape::Line { from: [0.0, 1.0], to: [2.0, 3.0], width: 1.0, color: [0; 3], dashed: true },
+            Shape::Marks { mark: Mark::Circle, color: [0; 3], opacity: 0.5, places: vec![[1.0, 2.0], [3.0, 4.0]] },
+            Shape::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
+            Shape::Text(Text {
+                at: [5.0, 6.0],
+                size: 12.0,
+                color: [0; 3],
+                anchor: Anchor::Middle,
+                upright: true,
+                words: "x < y".into(),
+            }),
+        ];
+        let text = svg(&Scene { width: 20.0, height: 10.0, title: "t".into(), shapes });
+        for part in [
+            "viewBox=\"0 0 20 10\"",
+            "stroke-dasharray",
+            "<use href=\"#m1\" x=\"3\" y=\"4\"/>",
+            "M8 12h4v4h-4z",
+            "rotate(-90 5 6)",
+            "x &lt; y",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The total variance that the variances of a model are shares of.
+//!
+//! | method | total |
+//! |---|---|
+//! | pca | the sum over features of the variance (n - 1): the trace of the covariance; one pass |
+//! | others | the sum over features of the squared robust scale of the kept samples; reads at most 2048 of them |
+
+use crate::config::{Method, Scaling};
+use crate::derived::Changed;
+use crate::error::{Error, Result};
+use crate::features;
+use crate::model::Model;
+use crate::run::Local;
+use crate::source::Source;
+
+impl Model {
+    /// The total variance in the data that the model was fitted on, in the units of its variances. The fit leaves it out
+    /// unless it is asked for, since on wide data it can cost as much as the fit.
+    pub fn measure_total_variance(&self, source: &dyn Source, runner: &Local) -> Result<f64> {
+        self.check_width(source.shape())?;
+        let samples = source.shape().samples;
+        if samples != self.kept.len() {
+            return Err(Error::asked(format!(
+                "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
+                self.kept.len()
+            )));
+        }
+        if self.config.method == Method::Pca {
+            return self.trace(source, runner);
+        }
+        let Some(scale) = self.scale.as_ref().filter(|_| self.config.scaling != Scaling::None) else {
+            return features::total_variance(source, Some(&self.kept), runner);
+        };
+        let scaled = Changed::new(source, |_, row: &mut [f64]| row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s));
+        features::total_variance(&scaled, Some(&self.kept), runner)
+    }
+
+    fn trace(&self, source: &dyn Source, runner: &Local) -> Result<f64> {
+        let mut squares = 0.0;
+        runner.for_each_block("total variance", source, self.block_rows(), |block| {
+            squares += self.squared_lengths_block(block)?.iter().sum::<f64>();
+            Ok(())
+        })?;
+        Ok(squares / (source.shape().samples as f64 - 1.0))
+    }
+}

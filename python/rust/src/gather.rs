@@ -1,0 +1,146 @@
+//! Samples that cannot be lent where they lie, brought together block by block: foreign byte order, unaligned memory,
+//! types that the library does not know, columns of a data frame, images of odd strides.
+//!
+//! | what a column is | what a block has |
+//! |---|---|
+//! | bool, uint8 | uint8 |
+//! | uint16 | uint16 |
+//! | int8, int16, float16, float32 | float32 |
+//! | int32, int64, uint32, uint64, float64 | float64 |
+//!
+//! Columns of several kinds meet in the widest. All conversions are exact but those of 64-bit integers beyond 2^53.
+
+use std::ops::Range;
+
+use steradian::{Block, BlockElement, ElementType, Result, Rows, Shape};
+
+use crate::memory::{Kind, Lent};
+
+/// Rows converted before the next column is begun: few enough that their cache lines stay in the first level.
+const TILE_ROWS: usize = 64;
+
+/// Arrays side by side, each a column or a whole table of its own.
+pub struct Gathered {
+    parts: Vec<Lent>,
+    shape: Shape,
+}
+
+impl Gathered {
+    /// Arrays of the same number of samples; all axes but the first are features.
+    pub fn new(parts: Vec<Lent>, samples: usize, image: Option<(usize, usize)>) -> Self {
+        let features = parts.iter().map(|part| part.shape()[1..].iter().product::<usize>()).sum();
+        let element =
+            parts.iter().map(|part| target(part.kind())).max_by_key(|e| e.bytes()).unwrap_or(ElementType::F64);
+        Self { parts, shape: Shape { samples, features, element, image } }
+    }
+
+    /// What the blocks have.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Converts some rows and hands them on.
+    pub fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        match self.shape.element {
+            ElementType::U8 => self.visit_as(rows, visit, |x| x as u8),
+            ElementType::U16 => self.visit_as(rows, visit, |x| x as u16),
+            ElementType::F32 => self.visit_as(rows, visit, |x| x as f32),
+            ElementType::F64 => self.visit_as(rows, visit, |x| x),
+        }
+    }
+
+    fn visit_as<T: BlockElement>(
+        &self,
+        rows: Range<usize>,
+        visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
+        narrow: impl Fn(f64) -> T,
+    ) -> Result<()> {
+        let features = self.shape.features;
+        let mut out = vec![T::default(); rows.len() * features];
+        for (tile, out) in out.chunks_mut((TILE_ROWS * features).max(1)).enumerate() {
+            let first = rows.start + tile * TILE_ROWS;
+            let tile = first..(first + TILE_ROWS).min(rows.end);
+            let mut column = 0;
+            for part in &self.parts {
+                each_place(&part.shape()[1..], |others| {
+                    let mut at = column;
+                    widen(part, tile.clone(), others, |x| {
+                        out[at] = narrow(x);
+                        at += features;
+                    });
+                    column += 1;
+                });
+            }
+        }
+        visit(Block::new(rows.start, T::block_data(Rows::contiguous(&out, rows.len(), features)?)))
+    }
+}
+
+/// The least of the library's types that holds a kind.
+fn target(kind: Kind) -> ElementType {
+    match kind {
+        Kind::Bool | Kind::U8 => ElementType::U8,
+        Kind::U16 => ElementType::U16,
+        Kind::I8 | Kind::I16 | Kind::F16 | Kind::F32 => ElementType::F32,
+        Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 | Kind::F64 => ElementType::F64,
+    }
+}
+
+/// All places of an array of these sides, the last axis fastest; one empty place where there are no sides.
+fn each_place(sides: &[usize], mut visit: impl FnMut(&[usize])) {
+    let mut place = vec![0; sides.len()];
+    for _ in 0..sides.iter().product::<usize>() {
+        visit(&place);
+        for axis in (0..sides.len()).rev() {
+            place[axis] += 1;
+            if place[axis] < sides[axis] {
+                break;
+            }
+            place[axis] = 0;
+        }
+    }
+}
+
+/// Numbers along the first axis, in double precision.
+fn widen(part: &Lent, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
+    match part.kind() {
+        Kind::Bool | Kind::U8 => read(part, rows, others, |b| f64::from(u8::from_ne_bytes(b)), visit),
+        Kind::I8 => read(part, rows, others, |b| f64::from(i8::from_ne_bytes(b)), visit),
+        Kind::I16 => read(part, rows, others, |b| f64::from(i16::from_ne_bytes(b)), visit),
+        Kind::U16 => read(part, rows, others, |b| f64::from(u16::from_ne_bytes(b)), visit),
+        Kind::I32 => read(part, rows, others, |b| f64::from(i32::from_ne_bytes(b)), visit),
+        Kind::U32 => read(part, rows, others, |b| f64::from(u32::from_ne_bytes(b)), visit),
+        Kind::I64 => read(part, rows, others, |b| i64::from_ne_bytes(b) as f64, visit),
+        Kind::U64 => read(part, rows, others, |b| u64::from_ne_bytes(b) as f64, visit),
+        Kind::F16 => read(part, rows, others, |b| f64::from(half(u16::from_ne_bytes(b))), visit),
+        Kind::F32 => read(part, rows, others, |b| f64::from(f32::from_ne_bytes(b)), visit),
+        Kind::F64 => read(part, rows, others, f64::from_ne_bytes, visit),
+    }
+}
+
+fn read<const N: usize>(
+    part: &Lent,
+    rows: Range<usize>,
+    others: &[usize],
+    convert: impl Fn([u8; N]) -> f64,
+    mut visit: impl FnMut(f64),
+) {
+    let swapped = part.swapped();
+    part.each(rows, others, |mut bytes: [u8; N]| {
+        if swapped {
+            bytes.reverse();
+        }
+        visit(convert(bytes));
+    });
+}
+
+/// A number of half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
+fn half(bits: u16) -> f32 {
+    let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
+    let moved = magnitude << 13;
+    // In its new place the exponent is 112 too small, which a product mends for normal and subnormal numbers alike;
+    // infinity and NaN have the exponent of all ones instead.
+    let value =
+        if magnitude < 0x7c00 { f32::from_bits(moved) * 2f32.powi(112) } else { f32::from_bits(moved | 0x7f80_0000) };
+    f32::from_bits(value.to_bits() | sign)
+}

@@ -1,0 +1,359 @@
+//! Fits, and models as Python sees them.
+
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use steradian::{Block, BlockData, Diagnosis, Element, ElementType, Error, Local, Result, Runner, Source};
+
+use crate::errors::exception;
+use crate::samples::Samples;
+use crate::settings::Settings;
+use crate::watch;
+
+/// Fits a model; see `watch::run` for threads, the callback and Ctrl-C.
+#[pyfunction]
+#[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
+pub fn fit(
+    py: Python<'_>,
+    samples: &Samples,
+    settings: Settings,
+    threads: usize,
+    callback: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Model> {
+    let config = settings.config()?;
+    let source = samples.source();
+    watch::run(py, threads, callback, |runner| steradian::fit(&config, source, runner)).map(Model)
+}
+
+/// A fitted subspace.
+#[pyclass(frozen, module = "steradian._engine")]
+pub struct Model(steradian::Model);
+
+#[pymethods]
+impl Model {
+    /// Reads what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        steradian::Model::from_bytes(bytes).map(Self).map_err(exception)
+    }
+
+    /// The model file, byte for byte.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<Self> {
+        let bytes = std::fs::read(&path).map_err(|e| exception(Error::io(&path, e)))?;
+        let named = |error| match error {
+            // The library sees bytes only; the user wants to know which file.
+            Error::Asked(what) | Error::Data(what) => Error::broken(&path, what),
+            other => other,
+        };
+        steradian::Model::from_bytes(&bytes).map(Self).map_err(|error| exception(named(error)))
+    }
+
+    /// Writes a model file, whole or not at all.
+    fn save(&self, path: PathBuf) -> PyResult<()> {
+        self.0.to_bytes().and_then(|bytes| steradian_io::write_whole(&path, &bytes)).map_err(exception)
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+
+    /// Everything but the arrays, as JSON.
+    #[getter]
+    fn metadata(&self) -> String {
+        self.0.metadata().to_string()
+    }
+
+    /// The command line's name of the method.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.0.method().name()
+    }
+
+    /// Where samples are seen from.
+    #[getter]
+    fn center<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.center)
+    }
+
+    /// The components, one a row.
+    #[getter]
+    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let flat = PyArray1::from_slice(py, self.0.components.data());
+        flat.reshape([self.0.n_components(), self.0.n_features()])
+    }
+
+    /// Eigenvalues on the sphere; `None` for classical PCA.
+    #[getter]
+    fn shares<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.shares.as_ref().map(|shares| PyArray1::from_slice(py, shares))
+    }
+
+    /// Variances along the components, in data units.
+    #[getter]
+    fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.variances)
+    }
+
+    /// Which samples the components come from.
+    #[getter]
+    fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_slice(py, &self.0.kept)
+    }
+
+    /// How many samples lie outside the cone around each; `None` without a cone.
+    #[getter]
+    fn tau<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
+        self.0.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
+    }
+
+    /// The sample that the cone is around.
+    #[getter]
+    fn pivot(&self) -> Option<usize> {
+        self.0.cone.as_ref().map(|cone| cone.pivot)
+    }
+
+    /// Cutoffs of score and orthogonal distance.
+    #[getter]
+    fn cutoffs(&self) -> (f64, f64) {
+        self.0.cutoffs.into()
+    }
+
+    /// Passes over the data that the fit made.
+    #[getter]
+    fn passes(&self) -> usize {
+        self.0.passes
+    }
+
+    /// The certificate: residual, bound on the sine, whether the tolerance was reached.
+    #[getter]
+    fn certificate(&self) -> (f64, f64, bool) {
+        let certificate = &self.0.certificate;
+        (certificate.residual, certificate.sine_bound, certificate.converged)
+    }
+
+    /// What the user should know.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.clone()
+    }
+
+    /// The number of features.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// What each feature is divided by; `None` where features keep their units.
+    #[getter]
+    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
+    }
+
+    /// The total variance, where the fit measured it.
+    #[getter]
+    fn total_variance(&self) -> Option<f64> {
+        self.0.total_variance
+    }
+
+    /// Why there are this many components, where the number was found.
+    #[getter]
+    fn chosen(&self) -> Option<&str> {
+        self.0.chosen.as_deref()
+    }
+
+    /// The half-angle of the cone that was used, in degrees.
+    #[getter]
+    fn cone_degrees(&self) -> Option<f64> {
+        self.0.cone.as_ref().map(|cone| cone.angle_degrees)
+    }
+
+    /// The share of cells that were cleaned.
+    #[getter]
+    fn cleaned_share(&self) -> Option<f64> {
+        self.0.cells.as_ref().map(|cells| cells.share)
+    }
+
+    /// Height and width when the samples of the fit were images.
+    #[getter]
+    fn image(&self) -> Option<(usize, usize)> {
+        self.0.shape.image
+    }
+
+    /// The total variance of the data of the fit, in the units of the variances.
+    #[pyo3(signature = (samples, *, threads=0))]
+    fn measure_total_variance(&self, py: Python<'_>, samples: &Samples, threads: usize) -> PyResult<f64> {
+        let (model, source) = (&self.0, samples.source());
+        watch::run(py, threads, None, |runner| model.measure_total_variance(source, runner))
+    }
+
+    /// How samples lie to the model: score distances, orthogonal distances, angles and flags.
+    #[pyo3(signature = (samples, *, threads=0, callback=None))]
+    fn diagnose<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        threads: usize,
+        callback: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Distances<'py>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let found = watch::run(py, threads, callback, |runner| {
+            let mut found: Vec<Diagnosis> = Vec::with_capacity(source.shape().samples);
+            runner.for_each_block("distances", source, model.block_rows(), |block| {
+                found.extend(model.diagnose_block(block)?);
+                Ok(())
+            })?;
+            Ok(found)
+        })?;
+        let column = |of: fn(&Diagnosis) -> f64| found.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
+        let flags = found.iter().map(|d| d.flag.name()).collect();
+        Ok((column(|d| d.score_distance), column(|d| d.orthogonal_distance), column(|d| d.angle_degrees), flags))
+    }
+
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees.
+    #[pyo3(signature = (samples, *, threads=0))]
+    fn cone_angles<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (model, source) = (&self.0, samples.source());
+        Ok(watch::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
+    }
+
+    /// What each feature contributes to the squared orthogonal distance of some samples, as shares of 1.
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        rows: Vec<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let (count, width) = (rows.len(), model.n_features());
+        let shares = watch::run(py, 1, None, |runner| {
+            let mut shares = Vec::with_capacity(count * width);
+            for row in rows {
+                runner.check_cancelled()?;
+                source.visit(row..row + 1, &mut |block| {
+                    shares.extend(runner.compute(|| model.contributions_block(&block))?);
+                    Ok(())
+                })?;
+            }
+            Ok(shares)
+        })?;
+        shares.into_pyarray(py).reshape([count, width])
+    }
+
+    /// Scores of samples, n x d; robust ones trust cells less that do not fit.
+    #[pyo3(signature = (samples, *, robust=false, threads=0, callback=None))]
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        robust: bool,
+        threads: usize,
+        callback: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let width = model.n_components();
+        let scores = watch::run(py, threads, callback, |runner| {
+            Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
+                true => model.robust_transform_block(block),
+                false => model.transform_block(block),
+            })
+        })?;
+        scores.into_array(py, width)
+    }
+
+    /// The samples that scores stand for, n x D.
+    #[pyo3(signature = (scores, *, threads=0))]
+    fn inverse<'py>(&self, py: Python<'py>, scores: &Samples, threads: usize) -> PyResult<Bound<'py, PyAny>> {
+        let (model, source) = (&self.0, scores.source());
+        let (width, given) = (model.n_features(), source.shape().features);
+        if given != model.n_components() {
+            return Err(exception(Error::asked(format!(
+                "{given} scores a row are given but the model has {} components; give n x {} scores",
+                model.n_components(),
+                model.n_components()
+            ))));
+        }
+        let samples = watch::run(py, threads, None, |runner| {
+            Output::collect("inverse", source, width, model.block_rows(), runner, |b| model.inverse(&widened(b)))
+        })?;
+        samples.into_array(py, width)
+    }
+}
+
+/// Score distances, orthogonal distances, angles in degrees, and flags by name.
+type Distances<'py> =
+    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<&'static str>);
+
+/// What becomes of samples, row after row, in the precision that their type deserves.
+enum Output {
+    Single(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+impl Output {
+    fn collect(
+        name: &'static str,
+        source: &dyn Source,
+        width: usize,
+        block_rows: usize,
+        runner: &Local,
+        apply: impl Fn(&Block<'_>) -> Result<Vec<f64>> + Send + Sync,
+    ) -> Result<Self> {
+        let numbers = source.shape().samples * width;
+        let mut out = match steradian::Model::output_element(source.shape().element) {
+            ElementType::F64 => Self::Double(Vec::with_capacity(numbers)),
+            _ => Self::Single(Vec::with_capacity(numbers)),
+        };
+        runner.for_each_block(name, source, block_rows, |block| {
+            let rows = apply(block)?;
+            match &mut out {
+                Self::Single(out) => out.extend(rows.into_iter().map(|x| x as f32)),
+                Self::Double(out) => out.extend(rows),
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn into_array<'py>(self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match self {
+            Self::Single(out) => {
+                let rows = out.len() / width;
+                out.into_pyarray(py).reshape([rows, width])?.into_any()
+            }
+            Self::Double(out) => {
+                let rows = out.len() / width;
+                out.into_pyarray(py).reshape([rows, width])?.into_any()
+            }
+        })
+    }
+}
+
+/// The numbers of a block in double precision, row after row.
+fn widened(block: &Block<'_>) -> Vec<f64> {
+    fn all<T: Element>(rows: &steradian::Rows<'_, T>) -> Vec<f64> {
+        let row = |i| (0..rows.columns()).map(move |j| rows.get(i, j).widen());
+        (0..rows.rows()).flat_map(row).collect()
+    }
+    match block.data() {
+        BlockData::U8(rows) => all(&rows),
+        BlockData::U16(rows) => all(&rows),
+        BlockData::F32(rows) => all(&rows),
+        BlockData::F64(rows) => all(&rows),
+    }
+}

@@ -1,0 +1,190 @@
+//! What Python hands over as data: an array, columns, or a file, all as one source of blocks.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use steradian::{Block, BlockElement, ElementType, Result, Rows, Shape, Source};
+use steradian_io::{Data, Missing, TableOptions};
+
+use crate::errors::exception;
+use crate::gather::Gathered;
+use crate::memory::{Kind, Lent};
+use crate::watch;
+
+/// Data that the engine can read again and again.
+#[pyclass(frozen, module = "steradian._engine")]
+pub struct Samples {
+    place: Place,
+}
+
+enum Place {
+    InPlace(Lent, Shape),
+    Gathered(Gathered),
+    File(Box<Data>),
+}
+
+#[pymethods]
+impl Samples {
+    /// An array of samples, (n, features) or (n, height, width), read where it lies.
+    #[staticmethod]
+    fn from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        let image = match *array.shape() {
+            [_, _] => None,
+            [_, height, width] => Some((height, width)),
+            ref other => {
+                return Err(PyValueError::new_err(format!(
+                    "an array of {} axes is not read; give (samples, features) or (samples, height, width)",
+                    other.len()
+                )));
+            }
+        };
+        // Images that lie pixel after pixel are rows of a table, which the library reads in place.
+        let table = match image {
+            Some((height, width)) if rows_are_whole(array) => {
+                array.call_method1("reshape", (array.shape()[0], height * width))?.cast_into()?
+            }
+            _ => array.clone(),
+        };
+        let lent = Lent::new(&table)?;
+        let (samples, features) = (array.shape()[0], array.shape()[1..].iter().product());
+        let element = match lent.kind() {
+            Kind::U8 => Some(ElementType::U8),
+            Kind::U16 => Some(ElementType::U16),
+            Kind::F32 => Some(ElementType::F32),
+            Kind::F64 => Some(ElementType::F64),
+            _ => None,
+        };
+        let place = match element {
+            Some(element) if lent.shape().len() == 2 && lent.readable_in_place() => {
+                Place::InPlace(lent, Shape { samples, features, element, image })
+            }
+            _ => Place::Gathered(Gathered::new(vec![lent], samples, image)),
+        };
+        Ok(Self { place })
+    }
+
+    /// The columns of a table, each an array of its own type, read where they lie.
+    #[staticmethod]
+    fn from_columns(columns: Vec<Bound<'_, PyUntypedArray>>) -> PyResult<Self> {
+        let samples = columns.first().map_or(0, |column| column.len());
+        if let Some((at, column)) = columns.iter().enumerate().find(|(_, c)| c.shape() != [samples]) {
+            return Err(PyValueError::new_err(format!(
+                "column {at} has shape {:?} where ({samples},) is expected; give columns of one length",
+                column.shape()
+            )));
+        }
+        let parts = columns.iter().map(Lent::new).collect::<PyResult<_>>()?;
+        Ok(Self { place: Place::Gathered(Gathered::new(parts, samples, None)) })
+    }
+
+    /// A file that the command line would take.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false))]
+    fn from_path(
+        py: Python<'_>,
+        path: PathBuf,
+        columns: Option<Vec<String>>,
+        row_names: bool,
+        drop_missing: bool,
+    ) -> PyResult<Self> {
+        let missing = if drop_missing { Missing::Drop } else { Missing::Error };
+        let options = TableOptions { columns, row_names, missing, header: None };
+        // A table is read once from end to end, and no token reaches in there.
+        let data = watch::unattended(py, move || steradian_io::open(path, &options))?.map_err(exception)?;
+        Ok(Self { place: Place::File(Box::new(data)) })
+    }
+
+    /// Samples and features.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        let shape = self.source().shape();
+        (shape.samples, shape.features)
+    }
+
+    /// The type that its numbers are read as.
+    #[getter]
+    fn element(&self) -> &'static str {
+        self.source().shape().element.name()
+    }
+
+    /// Height and width when a sample is an image.
+    #[getter]
+    fn image(&self) -> Option<(usize, usize)> {
+        self.source().shape().image
+    }
+
+    /// The features' names, where a file has them.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        match &self.place {
+            Place::File(data) => data.feature_names().map(<[String]>::to_vec),
+            _ => None,
+        }
+    }
+
+    /// The rows of a table that were left out for a missing cell.
+    #[getter]
+    fn dropped_rows(&self) -> Vec<usize> {
+        match &self.place {
+            Place::File(data) => data.dropped_rows().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Samples {
+    /// What the library reads.
+    pub fn source(&self) -> &dyn Source {
+        &self.place
+    }
+}
+
+impl Source for Place {
+    fn shape(&self) -> &Shape {
+        match self {
+            Self::InPlace(_, shape) => shape,
+            Self::Gathered(gathered) => gathered.shape(),
+            Self::File(data) => data.shape(),
+        }
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        match self {
+            Self::File(data) => data.feature_name(feature),
+            _ => None,
+        }
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        match self {
+            Self::InPlace(lent, shape) => match shape.element {
+                ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
+                ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
+                ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
+                ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
+            },
+            Self::Gathered(gathered) => gathered.visit(rows, visit),
+            Self::File(data) => data.visit(rows, visit),
+        }
+    }
+}
+
+fn visit_in_place<T: BlockElement>(
+    all: Option<Result<Rows<'_, T>>>,
+    rows: Range<usize>,
+    visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
+) -> Result<()> {
+    let all = all.expect("an array was only put here when it can be read in place")?;
+    visit(Block::new(rows.start, T::block_data(all.select(rows.start, rows.len()))))
+}
+
+/// Whether the pixels of each image lie at one stride, so that (height, width) can be seen as one axis.
+fn rows_are_whole(array: &Bound<'_, PyUntypedArray>) -> bool {
+    let (&[_, height, width], &[_, down, across]) = (array.shape(), array.strides()) else {
+        return false;
+    };
+    height <= 1 || width == 0 || down == width as isize * across
+}

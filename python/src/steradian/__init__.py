@@ -1,0 +1,25 @@
+"""Robust PCA at the price of PCA: estimators that read data where they lie.
+
+The estimators follow scikit-learn's conventions. Data may be arrays of any order, memory maps, data frames or paths of
+files; they are read block by block and never copied as a whole.
+"""
+
+from steradian._angular import AngularEmbedding
+from steradian._data import Samples, open  # noqa: A004
+from steradian._diagnosis import Diagnosis
+from steradian._load import load
+from steradian._pca import PCA
+from steradian._progress import Progress
+from steradian._screens import ConeScreen, OutlyingnessScreen
+
+__all__ = [
+    "PCA",
+    "AngularEmbedding",
+    "ConeScreen",
+    "Diagnosis",
+    "OutlyingnessScreen",
+    "Progress",
+    "Samples",
+    "load",
+    "open",
+]

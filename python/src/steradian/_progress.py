@@ -1,0 +1,85 @@
+"""Progress of passes: what callbacks receive, and what `verbose=True` prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+
+class Progress(NamedTuple):
+    """Where a pass over the data stands."""
+
+    name: str
+    """What the pass does."""
+    pass_number: int
+    """The how-manieth pass of this call, from 1."""
+    bytes_read: int
+    """Bytes of samples read in this pass."""
+    bytes_total: int
+    """Bytes that this pass will read."""
+
+
+Callback: TypeAlias = Callable[[Progress], object]
+EngineCallback: TypeAlias = Callable[[str, int, int, int], None]
+
+
+def engine_callback(verbose: bool | int, callback: Callback | None) -> EngineCallback | None:
+    """What the engine is to call: the user's callback, the report on standard error, both, or nothing."""
+    listeners: list[Callback] = []
+    if verbose:
+        listeners.append(_bar() or _Lines())
+    if callback is not None:
+        if not callable(callback):
+            msg = f"callback = {callback!r} cannot be called; give a function of one Progress, or None"
+            raise TypeError(msg)
+        listeners.append(callback)
+    if not listeners:
+        return None
+
+    def report(name: str, pass_number: int, bytes_read: int, bytes_total: int) -> None:
+        progress = Progress(name, pass_number, bytes_read, bytes_total)
+        for listener in listeners:
+            listener(progress)
+
+    return report
+
+
+def _bar() -> Callback | None:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return _Bar(tqdm)
+
+
+class _Bar:
+    """A bar for each pass."""
+
+    def __init__(self, tqdm: Any) -> None:
+        self._tqdm = tqdm
+        self._bar: Any = None
+        self._pass = 0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.pass_number != self._pass:
+            self._pass = progress.pass_number
+            self._bar = self._tqdm(
+                total=progress.bytes_total,
+                desc=f"pass {progress.pass_number} {progress.name}",
+                unit="B",
+                unit_scale=True,
+                leave=False,
+            )
+        self._bar.update(progress.bytes_read - self._bar.n)
+        if progress.bytes_read >= progress.bytes_total:
+            self._bar.close()
+
+
+class _Lines:
+    """A line for each pass, once it is done."""
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.bytes_read >= progress.bytes_total:
+            size = progress.bytes_total / 2**20
+            print(f"pass {progress.pass_number} {progress.name}: {size:.1f} MiB", file=sys.stderr)

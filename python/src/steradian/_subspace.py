@@ -1,0 +1,178 @@
+"""What all estimators of a subspace share: use on new samples, diagnosis, model files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from steradian import _engine
+from steradian._data import SamplesLike, read
+from steradian._diagnosis import Diagnosis
+from steradian._estimator import Estimator
+from steradian._total_variance import TotalVariance
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+    from steradian._progress import Callback, EngineCallback
+
+
+class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """A subspace that the engine fits."""
+
+    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_total_variance")
+
+    _model: _engine.Model
+    _total_variance: TotalVariance
+
+    components_: npt.NDArray[np.float64]
+    center_: npt.NDArray[np.float64]
+    mean_: npt.NDArray[np.float64]
+    explained_variance_: npt.NDArray[np.float64]
+    support_: npt.NDArray[np.bool_]
+    n_components_: int
+    n_passes_: int
+    residual_: float
+    sine_bound_: float
+    converged_: bool
+
+    def _run(
+        self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
+    ) -> _engine.Model:
+        model = _engine.fit(samples, settings, threads=self._threads(), callback=callback)
+        self._total_variance = TotalVariance(model, samples, self._threads())
+        return model
+
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
+        self.components_ = model.components
+        self.center_ = model.center
+        self.mean_ = self.center_
+        self.explained_variance_ = model.variances
+        self.support_ = model.kept
+        self.n_components_ = len(self.components_)
+        self.n_passes_ = model.passes
+        self.residual_, self.sine_bound_, self.converged_ = model.certificate
+
+    def transform(self, X: SamplesLike, robust: bool = False) -> Any:
+        """Scores of samples: their coordinates in the subspace, seen from the center.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples of the same features.
+        robust : bool, default=False
+            Find scores by Huber-weighted least squares over the features instead of a projection, so that a few bad
+            cells of a sample do not move its scores. It is slower.
+
+        Returns
+        -------
+        ndarray of shape (samples, n_components_)
+            float64 for data of float64 and wider integers, else float32.
+        """
+        samples = self._samples(X)
+        return self._model.transform(samples, robust=bool(robust), threads=self._threads(), callback=self._report())
+
+    def inverse_transform(self, X: npt.ArrayLike) -> Any:
+        """Samples that scores stand for: the point of the subspace with these coordinates.
+
+        Parameters
+        ----------
+        X : array of shape (samples, n_components_)
+            Scores, as from :meth:`transform`.
+
+        Returns
+        -------
+        ndarray of shape (samples, n_features_in_)
+        """
+        check_is_fitted(self)
+        scores = read(X, reader=type(self).__name__)
+        return self._model.inverse(scores, threads=self._threads())
+
+    @property
+    def explained_variance_ratio_(self) -> npt.NDArray[np.float64]:
+        """Shares of the total variance along the components.
+
+        For large data the total is measured when this is first asked for, which reads up to 2048 samples once more;
+        until then the estimator refers to its data. A copy or a pickle has it only if it was asked for before.
+        """
+        check_is_fitted(self)
+        total = self._total_variance.measured(self._model)
+        if total is None:
+            msg = "the total variance was not measured before this model was saved or copied; fit again"
+            raise AttributeError(msg)
+        return self.explained_variance_ / total
+
+    def diagnose(self, X: SamplesLike, *, callback: Callback | None = None) -> Diagnosis:
+        """How samples lie to the model: distances, angles, flags and contributions of features.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples of the same features; those of the fit, or new ones.
+        callback : callable, optional
+            See :meth:`fit`.
+
+        Returns
+        -------
+        Diagnosis
+        """
+        samples = self._samples(X)
+        names = getattr(self, "feature_names_in_", None)
+        return Diagnosis(self._model, samples, names, self._threads(), self._report(callback))
+
+    def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
+        """Judge samples by the cutoffs that the fit stored.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples of the same features.
+
+        Returns
+        -------
+        ndarray of shape (samples,)
+            1 within both cutoffs, -1 beyond one of them. :meth:`diagnose` tells which.
+        """
+        return np.where(self.diagnose(X).is_regular, 1, -1)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model file that the command line reads. It appears whole or not at all.
+
+        The file holds no feature names and no `n_jobs`, `memory_limit` or `verbose`; pickle keeps those.
+        """
+        check_is_fitted(self)
+        self._model.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file, whoever wrote it."""
+        return cls._of_model(_engine.Model.load(os.fspath(path)), path)
+
+    @classmethod
+    def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
+        metadata = json.loads(model.metadata)
+        estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
+        estimator._total_variance = TotalVariance(model, None, 0)
+        estimator._learn(model)
+        return estimator
+
+    @classmethod
+    def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
+        """Parameters that lead to a model."""
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,12 @@
+"""Plots on matplotlib: each function takes one axes, draws on it and returns it.
+
+Without an axes they draw on a new figure. matplotlib is needed only here: ``pip install steradian[plot]``.
+"""
+
+from steradian.plot._components import components
+from steradian.plot._cone import angle_histogram, tau_curve
+from steradian.plot._outlier_map import outlier_map
+from steradian.plot._scores import score_pairs
+from steradian.plot._scree import scree
+
+__all__ = ["angle_histogram", "components", "outlier_map", "score_pairs", "scree", "tau_curve"]

@@ -1,0 +1,34 @@
+"""What the tests share: data with outliers, the golden cases, and the command line's program."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    return ROOT / "crates/steradian/tests/golden"
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    """The command line, which `make test` builds first."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    path = Path(os.environ.get("STERADIAN_PROGRAM", target / "debug/steradian"))
+    assert path.exists(), f"{path} is missing; run cargo build -p steradian-cli, or set STERADIAN_PROGRAM"
+    return str(path)
+
+
+@pytest.fixture
+def table() -> np.ndarray:
+    """200 samples near a plane in 6 dimensions, the last 20 far off it."""
+    rng = np.random.default_rng(5)
+    samples = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((200, 6)) + 3
+    samples[180:] += 40 * rng.standard_normal(6)
+    return samples

@@ -1,0 +1,158 @@
+"""What is wrong with the data or the request is said with numbers and a remedy."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from sklearn.exceptions import NotFittedError
+
+from steradian import PCA, AngularEmbedding
+
+GOOD = np.random.default_rng(0).standard_normal((30, 4))
+
+
+def with_cell(value: float, dtype: str = "float64") -> np.ndarray:
+    X = GOOD.astype(dtype)
+    X[17, 2] = value
+    return X
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")])
+def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
+    with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
+        AngularEmbedding(2).fit(with_cell(value, dtype))
+    model = AngularEmbedding(2).fit(GOOD)
+    for use in (model.transform, model.predict, model.diagnose, lambda X: model.transform(X, robust=True)):
+        with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
+            use(with_cell(value, dtype))
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "words"),
+    [
+        (scipy.sparse.csr_array(GOOD), TypeError, r"Sparse data was passed \(csr_array of shape \(30, 4\)\).*toarray"),
+        (scipy.sparse.coo_matrix(GOOD), TypeError, "Sparse data was passed"),
+        (GOOD + 1j, ValueError, "Complex data not supported"),
+        (np.full((5, 2), "a"), ValueError, "dtype <U1 was passed, which is not read"),
+        ([["a", "b"], ["c", "d"]], ValueError, "dtype <U1 was passed"),
+        (np.full((5, 2), "a", dtype=object), ValueError, "could not convert string to float"),
+        (np.zeros((5, 2), dtype="M8[s]"), ValueError, r"datetime64\[s\] was passed"),
+        (GOOD.astype(np.longdouble), ValueError, "float128 was passed"),
+        (np.zeros(3, dtype=[("a", float), ("b", float)]), ValueError, "is not read"),
+        (np.empty((0, 3)), ValueError, r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)"),
+        (np.empty((5, 0)), ValueError, r"0 feature\(s\) \(shape=\(5, 0\)\) while a minimum of 1 is required"),
+        (GOOD[:1], ValueError, r"1 sample\(s\) \(shape=\(1, 4\)\) while a minimum of 2 is required"),
+        (GOOD[0], ValueError, r"Expected 2D array, got 1D array instead(.|\n)*Reshape your data"),
+        (np.float64(3), ValueError, "Expected 2D array, got scalar array"),
+        (np.zeros((2, 2, 2, 2)), ValueError, "Expected 2D array, got 4D array"),
+        (np.ones((9, 4)), ValueError, "all 9 rows are equal"),
+        (np.ma.masked_greater(GOOD, 1), ValueError, "masked values"),
+        (pd.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), ValueError, "column 'b' does not hold numbers"),
+        (pl.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), ValueError, "column 'b' does not hold numbers"),
+        (pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1])}), TypeError, "Sparse data was passed"),
+        ("absent.npy", FileNotFoundError, "absent.npy"),
+    ],
+)
+def test_data_that_are_refused(X: object, error: type[Exception], words: str) -> None:
+    for estimator in (AngularEmbedding.paper(1), PCA(1)):
+        with pytest.raises(error, match=words):
+            estimator.fit(X)
+        with pytest.raises(NotFittedError):
+            estimator.transform(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_components": 50}, r"n_components = 50 exceeds min\(n_samples, n_features\) = 4; ask for at most 4"),
+        ({"n_components": 0}, "n_components = 0; ask for at least 1"),
+        ({"n_components": 1.5}, "n_components = 1.5 is no number of components"),
+        ({"n_components": True}, "n_components = True"),
+        ({"n_components": "all"}, "n_components = 'all' is not known; allowed: 'auto', a whole number"),
+        ({"center": "middle"}, "center = 'middle' is not known; allowed: 'mean', 'median', 'spatial_median', 'none'"),
+        ({"center": [1.0, 2.0]}, "center has 2 numbers but the data have 4 features"),
+        ({"center": np.eye(4)}, r"center has shape \(4, 4\)"),
+        ({"screen": "box"}, "screen = 'box' is not known; allowed: None, 'cone', 'outlyingness'"),
+        ({"loss": "absolute"}, "loss = 'absolute' is not known; allowed: 'squared_cosine', 'sine'"),
+        ({"cells": "drop"}, "cells = 'drop' is not known; allowed: 'keep', 'clean'"),
+        ({"scale": "std"}, "scale = 'std' is not known; allowed: 'none', 'mad'"),
+        ({"cosine": "sign"}, "cosine = 'sign' is not known; allowed: 'abs', 'signed'"),
+        ({"ties": "first"}, "ties = 'first' is not known; allowed: 'index', 'density'"),
+        ({"solver": "arpack"}, "solver = 'arpack' is not known; allowed: 'auto', 'scatter', 'gram', 'krylov'"),
+        ({"screen": "cone", "max_angle": 120}, "angle of the cone is 120 degrees; it must be above 0 and at most 90"),
+        ({"screen": "cone", "max_angle": "wide"}, "max_angle = 'wide' is not known; allowed: 'auto'"),
+        ({"n_directions": 0}, "n_directions = 0 is not a count"),
+        ({"tol": 0}, "tolerance is 0; it must lie between 0 and 1"),
+        ({"tol": "tight"}, "tol = 'tight' is not a number"),
+        ({"random_state": -1}, "random_state = -1; a seed is 0 or more"),
+        ({"n_jobs": 0}, "n_jobs = 0 is no number of threads"),
+        ({"memory_limit": "much"}, "memory_limit = 'much' is no size"),
+        ({"memory_limit": 10}, "10"),
+    ],
+)
+def test_parameters_that_are_refused(parameters: dict, words: str) -> None:
+    estimator = AngularEmbedding(2).set_params(**parameters)
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(GOOD)
+    assert not [name for name in vars(estimator) if name.endswith("_")]
+
+
+def test_another_width_in_scikit_learns_words() -> None:
+    model = AngularEmbedding(2).fit(GOOD)
+    for use in (model.transform, model.predict, model.diagnose):
+        with pytest.raises(ValueError, match="X has 3 features, but AngularEmbedding is expecting 4 features as input"):
+            use(GOOD[:, :3])
+    with pytest.raises(ValueError, match="3 scores a row are given but the model has 2 components"):
+        model.inverse_transform(GOOD[:, :3])
+
+
+def test_another_frame_in_scikit_learns_words() -> None:
+    frame = pd.DataFrame(GOOD, columns=list("abcd"))
+    model = AngularEmbedding(2).fit(frame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame[list("dcba")])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.transform(GOOD)
+
+
+@pytest.mark.parametrize("use", ["transform", "inverse_transform", "predict", "diagnose", "explained_variance_ratio_"])
+def test_unfitted_use(use: str) -> None:
+    with pytest.raises(NotFittedError):
+        getattr(AngularEmbedding(2), use)(GOOD)
+
+
+def test_a_failed_fit_leaves_nothing_of_an_earlier_one() -> None:
+    estimator = AngularEmbedding(2).fit(GOOD)
+    with pytest.raises(ValueError, match="NaN"):
+        estimator.fit(with_cell(np.nan))
+    assert not [name for name in vars(estimator) if name.endswith("_")]
+    with pytest.raises(NotFittedError):
+        estimator.transform(GOOD)
+
+
+def test_data_that_change_under_a_fit_are_read_as_found() -> None:
+    """Nothing crashes and nothing hangs: the documentation only promises numbers that were there."""
+    X = np.random.default_rng(1).standard_normal((4000, 200)).astype(np.float32)
+    done = threading.Event()
+
+    def scribble() -> None:
+        rng = np.random.default_rng(2)
+        while not done.is_set():
+            X[rng.integers(4000)] = rng.standard_normal(200)
+
+    writer = threading.Thread(target=scribble)
+    writer.start()
+    try:
+        model = AngularEmbedding(3).fit(X)
+    except ValueError:
+        return
+    finally:
+        done.set()
+        writer.join()
+    assert np.isfinite(model.components_).all()

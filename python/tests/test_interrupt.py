@@ -1,0 +1,138 @@
+"""Ctrl-C, callbacks, progress."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from steradian import AngularEmbedding, Progress
+
+
+@pytest.fixture(scope="module")
+def large() -> np.ndarray:
+    """Enough work for several seconds."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((60_000, 400), dtype=np.float32)
+
+
+def slow() -> AngularEmbedding:
+    return AngularEmbedding(20, solver="krylov", tol=1e-12)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.4, 0.8])
+def test_ctrl_c_stops_a_fit(large: np.ndarray, delay: float) -> None:
+    estimator = slow()
+    sent: list[float] = []
+
+    def interrupt() -> None:
+        time.sleep(delay)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(large)
+    waited = time.perf_counter() - sent[0]
+    thread.join()
+    assert waited < 0.2, f"{waited:.3f} s from Ctrl-C to the exception"
+    assert not [name for name in vars(estimator) if name.endswith("_")]
+    # The next fit is not disturbed by the last.
+    assert AngularEmbedding(2).fit(large[:500]).converged_
+
+
+def test_ctrl_c_stops_transform_and_diagnose(large: np.ndarray) -> None:
+    model = AngularEmbedding.paper(20).fit(large[:500])
+    many = np.broadcast_to(large, (60, *large.shape)).reshape(-1, 400)[: 60_000 * 2]
+    for use in (lambda: model.transform(many, robust=True), lambda: [model.diagnose(large) for _ in range(200)]):
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            use()
+        timer.join()
+
+
+def test_callback_hears_every_pass(table: np.ndarray) -> None:
+    heard: list[Progress] = []
+    model = AngularEmbedding(2).fit(table, callback=heard.append)
+    assert {p.pass_number for p in heard} == set(range(1, model.n_passes_ + 1))
+    last = {p.pass_number: p for p in heard}
+    assert all(p.bytes_read == p.bytes_total > 0 for p in last.values())
+    assert all(isinstance(p.name, str) for p in heard)
+
+
+def test_an_exception_of_the_callback_stops_the_fit(large: np.ndarray) -> None:
+    def enough(progress: Progress) -> None:
+        raise RuntimeError(f"enough at pass {progress.pass_number}")
+
+    estimator = slow()
+    start = time.perf_counter()
+    with pytest.raises(RuntimeError, match="enough at pass 1"):
+        estimator.fit(large, callback=enough)
+    assert time.perf_counter() - start < 1
+    assert not hasattr(estimator, "components_")
+    with pytest.raises(TypeError, match="cannot be called"):
+        estimator.fit(large, callback="loud")
+
+
+def test_other_threads_run_during_a_fit(large: np.ndarray) -> None:
+    counted = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not done.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.perf_counter()
+    AngularEmbedding.paper(5).fit(large)
+    seconds = time.perf_counter() - start
+    done.set()
+    thread.join()
+    assert counted > 100 * seconds
+
+
+def test_verbose_with_tqdm(table: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    AngularEmbedding(2, verbose=True).fit(table)
+    assert "pass 1 " in capsys.readouterr().err
+
+
+def test_verbose_without_tqdm(
+    table: np.ndarray, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    model = AngularEmbedding(2, verbose=True).fit(table)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == model.n_passes_
+    assert all(line.startswith(f"pass {i + 1} ") and line.endswith("MiB") for i, line in enumerate(lines))
+    AngularEmbedding(2).fit(table)
+    assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_ends_a_program() -> None:
+    """As a user meets it: the signal comes from outside, and Python ends as it does."""
+    code = (
+        "import numpy as np, steradian\n"
+        "X = np.random.default_rng(0).standard_normal((60_000, 400), dtype=np.float32)\n"
+        "print('ready', flush=True)\n"
+        "steradian.AngularEmbedding(20, solver='krylov', tol=1e-12).fit(X)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, errors = child.communicate(timeout=5)
+    assert "KeyboardInterrupt" in errors
+    assert child.returncode != 0

@@ -1,0 +1,128 @@
+"""Model files: Python and the command line read and write the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+
+import steradian
+from steradian import PCA, AngularEmbedding
+
+SAME = [
+    (["--method", "ae"], AngularEmbedding.paper(2)),
+    (["--method", "tae", "--angle", "75"], AngularEmbedding.paper(2, 75)),
+    (["--method", "angular"], AngularEmbedding(2, screen=None, loss="squared_cosine")),
+    (["--method", "robust", "--seed", "7"], AngularEmbedding(2, random_state=7)),
+    (["--method", "cells"], AngularEmbedding(2, cells="clean")),
+    (["--method", "robust", "--scale", "mad", "-d", "auto"], AngularEmbedding("auto", scale="mad")),
+    (["--method", "pca"], PCA(2)),
+]
+
+
+def run(*command: object) -> str:
+    return subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+@pytest.mark.parametrize(("options", "estimator"), SAME, ids=[" ".join(options) for options, _ in SAME])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_same_bytes_as_the_command_line(
+    program: str, table: np.ndarray, tmp_path: Path, options: list[str], estimator: AngularEmbedding, dtype: str
+) -> None:
+    X = np.clip(4 * table + 100, 0, 255).astype(dtype)
+    np.save(tmp_path / "x.npy", X)
+    d = [] if "-d" in options else ["-d", 2]
+    run(program, "fit", tmp_path / "x.npy", "-o", tmp_path / "theirs", *options, *d)
+    estimator.fit(X).save(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+    # Each reads the other's file: the command line transforms by ours, we by theirs.
+    shown = json.loads(run(program, "inspect", tmp_path / "ours", "--json"))
+    assert shown["n_kept"] == estimator.support_.sum()
+    run(program, "transform", tmp_path / "ours", tmp_path / "x.npy", "-o", tmp_path / "scores.npy")
+    theirs = steradian.load(tmp_path / "theirs")
+    scores = np.load(tmp_path / "scores.npy")
+    np.testing.assert_array_equal(theirs.transform(X), scores)
+    assert theirs.transform(X).dtype == scores.dtype
+    theirs.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("options", "estimator"), SAME, ids=[" ".join(options) for options, _ in SAME])
+def test_a_loaded_model_has_the_parameters_of_its_fit(
+    table: np.ndarray, tmp_path: Path, options: list[str], estimator: AngularEmbedding
+) -> None:
+    estimator.fit(table).save(tmp_path / "model")
+    loaded = type(estimator).load(tmp_path / "model")
+    assert loaded.get_params() == estimator.get_params()
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        np.testing.assert_equal(getattr(loaded, name), getattr(estimator, name), err_msg=f"{name} of {options}")
+    assert loaded.fit(table)._model.to_bytes() == estimator._model.to_bytes()
+
+
+def test_a_given_center_is_loaded(table: np.ndarray, tmp_path: Path) -> None:
+    point = np.arange(6.0)
+    AngularEmbedding.paper(2).set_params(center=point).fit(table).save(tmp_path / "model")
+    np.testing.assert_array_equal(AngularEmbedding.load(tmp_path / "model").center, point)
+
+
+def test_frames_of_a_clip_are_the_command_lines_images(program: str, tmp_path: Path) -> None:
+    clip = np.random.default_rng(0).integers(0, 255, (30, 5, 7), dtype=np.uint8)
+    np.save(tmp_path / "clip.npy", clip)
+    run(program, "fit", tmp_path / "clip.npy", "-o", tmp_path / "theirs", "--method", "ae", "-d", 2)
+    for X in (clip, tmp_path / "clip.npy", np.asfortranarray(clip), clip[:, ::-1][:, ::-1]):
+        AngularEmbedding.paper(2).fit(X).save(tmp_path / "ours")
+        assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_the_wrong_class_says_which_is_right(table: np.ndarray, tmp_path: Path) -> None:
+    PCA(2).fit(table).save(tmp_path / "pca")
+    AngularEmbedding.paper(2).fit(table).save(tmp_path / "ae")
+    with pytest.raises(ValueError, match=r"pca: .*use steradian\.PCA\.load"):
+        AngularEmbedding.load(tmp_path / "pca")
+    with pytest.raises(ValueError, match=r"method ae; use steradian\.AngularEmbedding\.load"):
+        PCA.load(tmp_path / "ae")
+    assert isinstance(steradian.load(tmp_path / "pca"), PCA)
+
+
+def test_files_that_are_no_models(table: np.ndarray, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="absent"):
+        steradian.load(tmp_path / "absent")
+    (tmp_path / "text").write_text("no model")
+    with pytest.raises(ValueError, match=r"text: not a steradian model"):
+        steradian.load(tmp_path / "text")
+    with pytest.raises(NotFittedError):
+        PCA(2).save(tmp_path / "unfitted")
+    assert not (tmp_path / "unfitted").exists()
+    with pytest.raises(OSError, match="cannot be written"):
+        PCA(2).fit(table).save(tmp_path / "no folder" / "model")
+
+
+def test_the_number_of_threads_does_not_matter(table: np.ndarray) -> None:
+    made = {AngularEmbedding(2, n_jobs=n).fit(table)._model.to_bytes() for n in (1, 2, 3, -1, None)}
+    assert len(made) == 1
+
+
+def test_a_table_with_options(program: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    lines = [f"s{i},{a:.6f},{b:.6f},{c:.6f},x" for i, (a, b, c) in enumerate(rng.standard_normal((40, 3)))]
+    lines[7] = "s7,1.0,,2.0,x"
+    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,kind", *lines]) + "\n")
+    options = ["--columns", "a,c,b", "--missing", "drop", "--row-names"]
+    run(program, "fit", tmp_path / "t.csv", "-o", tmp_path / "theirs", "-d", 1, "--method", "ae", *options)
+    data = steradian.open(tmp_path / "t.csv", columns=["a", "c", "b"], missing="drop", row_names=True)
+    assert data.shape == (39, 3)
+    assert data.feature_names == ["a", "c", "b"]
+    assert data.dropped_rows == [7]
+    model = AngularEmbedding.paper(1).fit(data)
+    model.save(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    assert list(model.feature_names_in_) == ["a", "c", "b"]
+    with pytest.raises(ValueError, match=r'missing = .fill. is not known; use "error" or "drop"'):
+        steradian.open(tmp_path / "t.csv", missing="fill")

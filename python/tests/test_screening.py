@@ -1,0 +1,162 @@
+"""The default estimator does what it is for: outliers do not turn the subspace, and they are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+
+from steradian import PCA, AngularEmbedding, _engine
+from steradian._data import read
+
+
+def contaminated(share: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Samples near a subspace of 3 in 20 dimensions, a cluster of wrong ones, and the subspace."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.standard_normal((20, 3)))[0].T
+    X = (rng.standard_normal((300, 3)) * [5, 4, 3]) @ basis + 0.3 * rng.standard_normal((300, 20))
+    wrong = np.arange(300) < share * 300
+    X[wrong] = 15 * rng.standard_normal(20) + 0.5 * rng.standard_normal((wrong.sum(), 20))
+    return X, wrong, basis
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.45])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cluster_of_outliers(share: float, seed: int) -> None:
+    X, wrong, basis = contaminated(share, seed)
+    assert oracle.sine(PCA(3).fit(X).components_, basis) > 0.7
+    model = AngularEmbedding(3).fit(X)
+    assert oracle.sine(model.components_, basis) < np.sin(np.deg2rad(3.5))
+    assert not model.support_[wrong].any()
+    assert (model.predict(X[wrong]) == -1).all()
+    assert (model.predict(X[~wrong]) == 1).mean() > 0.9
+    diagnosis = model.diagnose(X)
+    assert set(diagnosis.flag[wrong]) <= {"orthogonal", "bad_leverage"}
+    assert set(diagnosis.worst(int(wrong.sum()))) == set(np.flatnonzero(wrong))
+
+
+def test_diagnosis_is_the_formula(table: np.ndarray) -> None:
+    model = AngularEmbedding(2).fit(table)
+    found = model.diagnose(table)
+    away = table - model.center_
+    scores = away @ model.components_.T
+    residual = away - scores @ model.components_
+    np.testing.assert_allclose(found.score_distance, np.sqrt((scores**2 / model.explained_variance_).sum(axis=1)))
+    np.testing.assert_allclose(found.orthogonal_distance, np.linalg.norm(residual, axis=1), rtol=1e-6)
+    sines = np.linalg.norm(residual, axis=1) / np.linalg.norm(away, axis=1)
+    np.testing.assert_allclose(np.sin(np.deg2rad(found.angle_degrees)), sines, atol=1e-7)
+    far, off = found.score_distance > found.score_cutoff, found.orthogonal_distance > found.orthogonal_cutoff
+    named = np.array(["regular", "good_leverage", "orthogonal", "bad_leverage"])[far + 2 * off]
+    np.testing.assert_array_equal(found.flag, named)
+    np.testing.assert_array_equal(model.predict(table), np.where(far | off, -1, 1))
+    np.testing.assert_allclose(found.contributions(), residual**2 / (residual**2).sum(axis=1)[:, None], atol=1e-9)
+    np.testing.assert_array_equal(found.contributions([5, 190]), found.contributions()[[5, 190]])
+    assert sum(found.counts().values()) == len(found) == 200
+    frame = found.to_pandas()
+    assert list(frame.columns) == ["score_distance", "orthogonal_distance", "angle_degrees", "flag"]
+    assert frame.index.name == "sample"
+    assert "200 samples" in repr(found)
+    for wrong in ([200], [-1], [[0]], [0.5]):
+        with pytest.raises(ValueError, match="indices"):
+            found.contributions(wrong)
+
+
+def test_golden_outlyingness(golden: Path) -> None:
+    """The reference's robust fit with its own pairs, which only the engine's settings take."""
+    folder = golden / "24_sdo_ae"
+    meta = json.loads((folder / "meta.json").read_text())
+    settings = AngularEmbedding(meta["d"])._settings()
+    pairs = np.load(folder / "pairs.npy").tolist()
+    model = _engine.fit(read(folder / "X.npy", reader="test"), {**settings, "pairs": pairs})
+    np.testing.assert_array_equal(model.kept, np.load(folder / "kept.npy").astype(bool))
+    near = {name: limit["abs"] for name, limit in meta["tolerance"].items() if isinstance(limit, dict)}
+    np.testing.assert_allclose(model.center, np.load(folder / "mean.npy"), atol=near["mean"])
+    np.testing.assert_allclose(model.components.T, np.load(folder / "Q.npy"), atol=near["Q"])
+
+
+def test_robust_scores_shrug_off_bad_cells() -> None:
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((40, 2)))[0].T
+    truth = 5 * rng.standard_normal((200, 2))
+    X = truth @ basis + 0.05 * rng.standard_normal((200, 40))
+    model = AngularEmbedding(2).fit(X)
+    clean = model.transform(X)
+    X[np.arange(200), rng.integers(0, 40, 200)] += 50
+    assert np.abs(model.transform(X) - clean).max() > 5
+    assert np.abs(model.transform(X, robust=True) - clean).max() < 0.5
+
+
+def test_cells_are_cleaned() -> None:
+    rng = np.random.default_rng(1)
+    basis = np.linalg.qr(rng.standard_normal((20, 2)))[0].T
+    X = (rng.standard_normal((300, 2)) * [6, 4]) @ basis + 0.1 * rng.standard_normal((300, 20))
+    X[rng.random(X.shape) < 0.1] += 40
+    assert oracle.sine(AngularEmbedding(2).fit(X).components_, basis) > 0.1
+    cleaned = AngularEmbedding(2, cells="clean").fit(X)
+    assert oracle.sine(cleaned.components_, basis) < 0.03
+    assert 0.05 < cleaned.cleaned_share_ < 0.15
+
+
+def test_the_number_of_components_is_found() -> None:
+    X, _, _ = contaminated(0.2, 7)
+    found = AngularEmbedding("auto").fit(X)
+    assert found.n_components_ == 3
+    assert found.transform(X).shape == (300, 3)
+    assert "3" in found.chosen_
+
+
+def test_components_for_a_share_of_the_variance() -> None:
+    X, _, _ = contaminated(0.0, 7)
+    share = AngularEmbedding(0.9).fit(X)
+    assert share.n_components_ == 3
+    assert share.explained_variance_ratio_.sum() >= 0.9
+    assert AngularEmbedding(2).fit(X).explained_variance_ratio_.sum() < 0.9
+    assert "90" in share.chosen_
+
+
+def test_scaling_by_features() -> None:
+    X, wrong, _ = contaminated(0.2, 3)
+    units = 10.0 ** np.arange(-10, 10)
+    model = AngularEmbedding(3, scale="mad").fit(X * units)
+    np.testing.assert_allclose(
+        np.abs(model.components_), np.abs(AngularEmbedding(3, scale="mad").fit(X).components_), atol=1e-6
+    )
+    assert not model.support_[wrong].any()
+    np.testing.assert_allclose(
+        model.scale_, 1.4826 * np.median(np.abs(X * units - np.median(X * units, 0)), 0), rtol=1e-4
+    )
+    back = model.inverse_transform(model.transform(X * units)) / units
+    assert np.median(np.abs(back - X)[~wrong]) < 0.5
+
+
+def test_shares_of_the_total_variance(table: np.ndarray) -> None:
+    """Robust scale: MAD, then two rounds without what lies beyond 2.5 of it (as the reference has it)."""
+    model = AngularEmbedding(2).fit(table)
+    values = table[model.support_]
+    middle = np.median(values, axis=0)
+    scale = 1.4826 * np.median(np.abs(values - middle), axis=0)
+    for _ in range(2):
+        near = np.abs(values - middle) <= 2.5 * scale
+        middle = np.where(near, values, 0).sum(axis=0) / near.sum(axis=0)
+        scale = np.sqrt((np.where(near, values - middle, 0) ** 2).sum(axis=0) / near.sum(axis=0) / 0.9105)
+    np.testing.assert_allclose(model.explained_variance_ratio_, model.explained_variance_ / (scale**2).sum(), rtol=1e-3)
+
+
+def test_the_total_of_large_data_is_measured_when_asked_for() -> None:
+    import pickle
+    import weakref
+
+    X = np.random.default_rng(0).standard_normal((2000, 300)).astype(np.float32)
+    model = AngularEmbedding.paper(2).fit(X)
+    alive = weakref.ref(X)
+    copied = pickle.loads(pickle.dumps(model))
+    with pytest.raises(AttributeError, match="was not measured before"):
+        copied.explained_variance_ratio_  # noqa: B018
+    ratio = model.explained_variance_ratio_
+    np.testing.assert_allclose(ratio, model.explained_variance_ / 300, rtol=0.02)
+    del X
+    assert alive() is None, "the data are let go once the total is known"
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).explained_variance_ratio_, ratio)

@@ -1,0 +1,83 @@
+"""How far each method's subspace is from the true one: the 36 cases over seeds."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from angles import largest_angle
+from models import sample
+from program import Program, Refused, together, with_file
+
+Figures = dict[str, dict[str, float]]
+"""Degrees by case, then by method."""
+
+
+@dataclass
+class Subspaces:
+    """Angles in degrees: by method, then by case, one number per seed."""
+
+    angles: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    """Fits that ended with an error; they count as 90 degrees."""
+
+    @property
+    def methods(self) -> list[str]:
+        """Who was measured."""
+        return list(self.angles)
+
+    @property
+    def cases(self) -> list[str]:
+        """What was measured."""
+        return list(next(iter(self.angles.values()), {}))
+
+    def median(self, method: str, case: str) -> float:
+        """The median over seeds."""
+        return float(np.median(self.angles[method][case]))
+
+    def high(self, method: str, case: str) -> float:
+        """The 90th percentile over seeds."""
+        return float(np.quantile(self.angles[method][case], 0.9))
+
+
+def measure(program: Program, methods: Sequence[str], cases: Sequence[str], seeds: int) -> Subspaces:
+    """Fits every method to every case and seed."""
+    found = Subspaces({method: {case: [] for case in cases} for method in methods})
+
+    def one(item: tuple[str, int]) -> dict[str, float | Refused]:
+        data = sample(*item)
+
+        def fits(path: Path) -> dict[str, float | Refused]:
+            return {method: angle(path, method) for method in methods}
+
+        def angle(path: Path, method: str) -> float | Refused:
+            try:
+                fit = program.fit(path, method, data.components)
+            except Refused as refused:
+                return refused
+            return largest_angle(data.basis, fit.tensor("components"))
+
+        return with_file(data.points, fits)
+
+    items = [(case, seed) for case in cases for seed in range(seeds)]
+    for (case, seed), angles in zip(items, together(one, items)):
+        for method, reached in angles.items():
+            if isinstance(reached, Refused):
+                found.refused.append(f"`{method}` on {case}, seed {seed}: {reached}")
+                reached = 90.0
+            found.angles[method][case].append(reached)
+    return found
+
+
+def reference(name: str) -> Figures:
+    """The figures of the reference, from a table of this folder; degrees with one decimal."""
+    with (Path(__file__).parent / name).open(newline="") as file:
+        return {row.pop("case"): {method: float(x) for method, x in row.items()} for row in csv.DictReader(file)}
+
+
+MEDIAN = reference("reference_median.csv")
+HIGH = reference("reference_q90.csv")
