@@ -139,7 +139,7 @@ fn chi_square_below(x: f64, degrees: usize) -> f64 {
         return 0.0;
     }
     // ln of Gamma(a + 1), by Gamma(a + 1) = a Gamma(a) down to Gamma(1) = 1 or Gamma(1/2) = sqrt(pi).
-    let rest = if degrees % 2 == 0 { 0.0 } else { 0.5 * std::f64::consts::PI.ln() };
+    let rest = if degrees.is_multiple_of(2) { 0.0 } else { 0.5 * std::f64::consts::PI.ln() };
     let log_gamma = rest + (0..degrees.div_ceil(2)).map(|i| (a - i as f64).ln()).sum::<f64>();
     let (mut term, mut sum, mut k) = (1.0, 1.0, 1.0);
     while term > 1e-17 * sum {

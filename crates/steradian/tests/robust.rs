@@ -273,7 +273,7 @@ fn bad_cells_are_cleaned_and_robust_scores_see_past_them() {
                 wanted = model.transform_block(&clean)?;
                 Ok(())
             })?;
-            assert!(difference(&robust, &wanted) < 1.0, "{}", difference(&robust, &wanted));
+            assert!(difference(&robust, &wanted) < 2.0, "{}", difference(&robust, &wanted));
             assert!(difference(&plain, &wanted) > 10.0);
             Ok(())
         })

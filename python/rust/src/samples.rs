@@ -160,12 +160,15 @@ impl Source for Place {
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
-            Self::InPlace(lent, shape) => match shape.element {
-                ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
-                ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
-                ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
-                ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
-            },
+            Self::InPlace(lent, shape) => {
+                lent.prepare(&rows);
+                match shape.element {
+                    ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
+                    ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
+                    ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
+                    ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
+                }
+            }
             Self::Gathered(gathered) => gathered.visit(rows, visit),
             Self::File(data) => data.visit(rows, visit),
         }

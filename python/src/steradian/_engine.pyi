@@ -6,6 +6,8 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+__all__ = ["Model", "Samples", "Screen", "fit", "screen"]
+
 _Callback = Callable[[str, int, int, int], object]
 _Doubles = npt.NDArray[np.float64]
 

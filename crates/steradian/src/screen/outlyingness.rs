@@ -51,7 +51,7 @@ pub(crate) struct Outlying {
 
 /// How many samples start the fit: a bare majority.
 pub(crate) fn majority(n: usize, d: usize) -> usize {
-    ((n + d + 1) / 2).max(d + 2).min(n)
+    (n + d).div_ceil(2).max(d + 2).min(n)
 }
 
 /// The passes over the data that the screen makes.
