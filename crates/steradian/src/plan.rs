@@ -1,7 +1,7 @@
 //! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
 //!
 //! The cost model counts operations and weighs each kind by the time it takes, relative to one of a square product in
-//! single precision. [Decision 13](../../../docs/decisions/15-cost-model.md) has the measurements.
+//! single precision. [Decision 15](../../../docs/decisions/15-cost-model.md) has the measurements.
 //!
 //! | work | operations | weight |
 //! |---|---|---|
