@@ -4,8 +4,10 @@
 const WIDE: f64 = 1e3;
 /// Room beyond the largest value.
 const ROOM: f64 = 1.06;
-/// Ticks of a linear axis, about.
-const TICKS: f64 = 7.0;
+/// Room at both ends of a logarithmic axis, as a share of its length.
+const LOGARITHMIC_ROOM: f64 = 0.03;
+/// Ticks of a linear axis at most.
+const TICKS: f64 = 9.0;
 /// Named decades of a logarithmic axis at most.
 const MOST_DECADES: i32 = 7;
 
@@ -41,15 +43,16 @@ impl Axis {
         if largest / small <= WIDE {
             return Self { low: 0.0, high: largest * ROOM, logarithmic: false };
         }
-        let low = positive[0].max(small / 10.0);
-        let room = (largest / low).powf(ROOM - 1.0);
-        Self { low: low / room, high: largest * room, logarithmic: true }
+        // By logarithms, since the ratio of two numbers may overflow.
+        let (low, high) = (positive[0].max(small / 10.0).log10(), largest.log10());
+        let room = LOGARITHMIC_ROOM * (high - low);
+        Self { low: 10f64.powf(low - room), high: 10f64.powf(high + room).min(f64::MAX), logarithmic: true }
     }
 
     /// Where a quantity lies, from 0 to 1; what is below the axis is at its start.
     pub fn share(&self, value: f64) -> f64 {
         let share = match self.logarithmic {
-            true => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            true => (value.max(self.low).ln() - self.low.ln()) / (self.high.ln() - self.low.ln()),
             false => value / self.high,
         };
         share.clamp(0.0, 1.0)
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(names(&axis(1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(names(&axis(430.0)), ["0", "100", "200", "300", "400"]);
         let tiny = Axis::new([2e-8, 4.1e-7].into_iter(), f64::NAN);
-        assert_eq!(names(&tiny), ["0", "1e-7", "2e-7", "3e-7", "4e-7"]);
+        assert_eq!(names(&tiny), ["0", "5e-8", "1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7", "3.5e-7", "4e-7"]);
         let huge = Axis::new([2e8, 1.3e9].into_iter(), f64::NAN);
         assert_eq!(names(&huge), ["0", "2e8", "4e8", "6e8", "8e8", "1e9", "1.2e9"]);
     }
