@@ -9,7 +9,7 @@ export STERADIAN_REFERENCE ?= $(abspath ../shared/reference)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench truth clean
+.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
@@ -87,6 +87,12 @@ truth: .venv-truth/ready
 	python3 -m venv .venv-truth
 	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
 	touch $@
+
+## The Python package beside the command line and numpy: writes docs/benchmarks-python.md
+bench-python: wheel
+	$(CARGO) build --release --quiet -p steradian-cli
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	$(VENV)/bin/python bench/python_package.py --program $(TARGET)/release/steradian --output docs/benchmarks-python.md
 
 clean:
 	$(CARGO) clean

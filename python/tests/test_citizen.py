@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from steradian import PCA, AngularEmbedding
+from steradian import PCA, AngularEmbedding, ConeScreen, OutlyingnessScreen
 
 ESTIMATORS = [
     AngularEmbedding(),
@@ -26,6 +26,8 @@ ESTIMATORS = [
     AngularEmbedding(2, cells="clean"),
     AngularEmbedding(2, screen=None, scale="mad"),
     PCA(),
+    ConeScreen(),
+    OutlyingnessScreen(),
 ]
 
 
@@ -73,7 +75,7 @@ def frames(table: np.ndarray) -> dict[str, object]:
     pandas = pd.DataFrame(table, columns=names)
     in_pieces = pd.concat([pandas[[name]] for name in names], axis=1)
     mixed = pandas.assign(f1=pandas["f1"].astype(np.float32), f2=pandas["f2"].astype(np.int64))
-    nullable = pandas.convert_dtypes(convert_integer=False)
+    nullable = pandas.astype("Float64")
     polars = pl.DataFrame({name: table[:, j] for j, name in enumerate(names)})
     return {
         "pandas": pandas,

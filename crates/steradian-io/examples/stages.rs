@@ -8,6 +8,9 @@ use std::time::Instant;
 use steradian::{Angle, Cone, Config, Local, Method, Screen};
 use steradian_io::TableOptions;
 
+/// Its number and name, and when its first and its last block were done.
+type Pass = (usize, &'static str, f64, f64);
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |k: usize, otherwise: usize| arguments.get(k).map_or(Ok(otherwise), |x| x.parse());
@@ -22,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut best: Option<(f64, Vec<String>)> = None;
     for _ in 0..number(5, 5)? {
         let start = Instant::now();
-        let seen: Arc<Mutex<Vec<(usize, &str, f64, f64)>>> = Arc::default();
+        let seen: Arc<Mutex<Vec<Pass>>> = Arc::default();
         let sink = Arc::clone(&seen);
         let runner = Local::new(number(4, 0)?)?.observed_by(move |progress| {
             let now = start.elapsed().as_secs_f64();

@@ -48,7 +48,7 @@ impl Flag {
 
     /// By distances and cutoffs; a cutoff that is not a number flags nobody, a distance that is not flags the sample.
     pub fn of(distances: [f64; 2], cutoffs: [f64; 2]) -> Self {
-        let beyond = |i: usize| !cutoffs[i].is_nan() && !(distances[i] <= cutoffs[i]);
+        let beyond = |i: usize| !cutoffs[i].is_nan() && (distances[i].is_nan() || distances[i] > cutoffs[i]);
         match (beyond(0), beyond(1)) {
             (false, false) => Self::Regular,
             (true, false) => Self::GoodLeverage,

@@ -55,7 +55,8 @@ pub use model::{Certificate, CleanedCells, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step};
 pub use run::{CancelToken, Local, Progress, Runner};
-pub use solve::fit;
+pub use screen::alone::{FittedScreen, screen};
+pub use solve::{fit, fit_on};
 #[cfg(feature = "ndarray")]
 pub use source::NdArray;
 pub use source::{Memory, Shape, Source};

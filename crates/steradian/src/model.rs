@@ -39,7 +39,7 @@ pub struct Certificate {
 }
 
 /// What the cone found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConeReport {
     /// The sample that the cone is around.
     pub pivot: usize,
@@ -308,7 +308,7 @@ impl Model {
                 for residual in residuals.chunks_mut(features) {
                     let square: f64 = residual.iter().map(|r| r * r).sum();
                     let share = if square > 0.0 { 1.0 / square } else { 0.0 };
-                    residual.iter_mut().for_each(|r| *r *= *r * share);
+                    residual.iter_mut().for_each(|r| *r = *r * *r * share);
                 }
             },
         );

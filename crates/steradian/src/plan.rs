@@ -1,16 +1,19 @@
 //! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
 //!
-//! The cost model counts flops and weighs them by how well each kind of work runs:
+//! The cost model counts operations and weighs each kind by the time it takes, relative to one of a square product in
+//! single precision. [Decision 15](../../../docs/decisions/15-cost-model.md) has the measurements.
 //!
-//! | solver | work |
-//! |---|---|
-//! | scatter | n D^2, then the D x D eigenproblem |
-//! | gram | n^2 D, then the n x n eigenproblem, then half a pass of l vectors |
-//! | krylov | ten passes of 4 n D l, counted [`SKINNY`] times since narrow products run slower |
+//! | work | operations | weight |
+//! |---|---|---|
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
+//! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
+//! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
+//! | scatter matrix | n D^2 | [`SCATTER`] |
+//! | pass of l vectors | 4 n D l | [`NARROW`], twice that for f64 data |
+//! | full eigenproblem | 10 N^3 | [`EIGEN`] |
+//! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
 //!
-//! A full eigenproblem of dimension N costs 10 N^3, an iterated one 24 products of N x N with l vectors. With a cone,
-//! scatter and krylov pay n^2 D for the counts, which the n x n matrix has already. Solvers whose matrices would not
-//! fit into memory are out.
+//! Solvers whose matrices would not fit into memory are out.
 
 use crate::center::{median, spatial_median};
 use crate::config::{Angle, Cells, Center, Components, Config, Loss, Scaling, Screen, Solver, Weighting};
@@ -29,12 +32,22 @@ use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 const KRYLOV_PASSES: usize = 9;
 /// The same for a decomposition that begins near its end and is only to give weights.
 const ROUGH_PASSES: usize = 3;
-/// How much slower a flop of a narrow product is than one of a square product.
-const SKINNY: f64 = 2.0;
+/// Two operations of the integer tile in one flop's time, almost.
+const WHOLE_PAIRS: f64 = 0.65;
+/// Tiles in double precision, converted for each pair.
+const DOUBLE_PAIRS: f64 = 2.5;
+/// Tiles in single precision with compare-and-count.
+const CONE_PAIRS: f64 = 1.2;
+/// Double precision, all of the square, converted on the way.
+const SCATTER: f64 = 3.3;
+/// Converting, narrow products, and the orthogonalisation that follows.
+const NARROW: f64 = 1.8;
+/// Double precision, partly on one thread.
+const EIGEN: f64 = 3.0;
 /// What matrices may take when no limit is given.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
-/// Threads' stacks, buffers and the program itself.
-const BASE_BYTES: u64 = 8 << 20;
+/// Buffers of the program and its threads.
+const BASE_BYTES: u64 = 1 << 20;
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
@@ -156,7 +169,7 @@ impl Costs<'_> {
         SOLVERS
             .into_iter()
             .filter(|&solver| fits(solver))
-            .min_by(|&a, &b| self.flops(a).total_cmp(&self.flops(b)))
+            .min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b)))
             .unwrap_or_else(|| self.leanest())
     }
 
@@ -164,21 +177,24 @@ impl Costs<'_> {
         SOLVERS.into_iter().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
     }
 
-    fn flops(&self, solver: Solver) -> f64 {
+    /// Whether the center is found within the n x n matrix of whole numbers.
+    fn whole_pairs(&self) -> bool {
+        self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
+    }
+
+    fn cost(&self, solver: Solver) -> f64 {
         let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
         let eigen = |dimension: f64| {
-            if solves_fully(dimension as usize, self.d()) {
-                10.0 * dimension.powi(3)
-            } else {
-                24.0 * dimension * dimension * l * SKINNY
-            }
+            let full = solves_fully(dimension as usize, self.d());
+            EIGEN * if full { 10.0 * dimension.powi(3) } else { 24.0 * 2.0 * dimension * dimension * l }
         };
-        let pass = 4.0 * n * features * l * SKINNY;
+        let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
+        let pass = NARROW * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = n * n * features;
-        let cone = if self.has_cone() { pairs } else { 0.0 };
+        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
+        let cone = if self.has_cone() { CONE_PAIRS * n * n * features } else { 0.0 };
         match solver {
-            Solver::Scatter => solves * (n * features * features + eigen(features)) + cone,
+            Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
             Solver::Gram => solves * (pairs + eigen(n) + 0.5 * pass),
             Solver::Krylov | Solver::Auto => {
                 ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
@@ -213,9 +229,11 @@ impl Costs<'_> {
             Center::SpatialMedian => 18 * 8 * features,
             _ => live(8 * features),
         };
+        // A tile of cosines and its two sides in single precision, for each thread.
+        let cone = if self.has_cone() && solver != Solver::Gram { self.threads as u64 * (3 << 20) } else { 0 };
         let per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
         let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
-        BASE_BYTES + per_sample + 4 * 8 * features + solving.max(centering).max(scores)
+        BASE_BYTES + per_sample + 4 * 8 * features + solving.max(centering).max(scores).max(cone)
     }
 
     fn steps(&self, solver: Solver) -> Vec<Step> {

@@ -6,6 +6,8 @@
 //! | least-variance window | location and scale of the h neighbouring order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
 //! | shortest window | middle and half length of the shortest interval that holds h numbers |
 
+use serde::{Deserialize, Serialize};
+
 /// Half of the normal distribution lies within 1 / 1.4826 standard deviations.
 pub(crate) const NORMAL_MAD: f64 = 1.4826;
 /// The 97.5 % quantile of the standard normal distribution.
@@ -16,7 +18,7 @@ const KEPT_VARIANCE: f64 = 0.9105;
 const NORMAL_QUARTILE: f64 = 0.6745;
 
 /// Where some numbers lie and how far they spread.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub location: f64,
     pub scale: f64,
@@ -137,7 +139,7 @@ fn chi_square_below(x: f64, degrees: usize) -> f64 {
         return 0.0;
     }
     // ln of Gamma(a + 1), by Gamma(a + 1) = a Gamma(a) down to Gamma(1) = 1 or Gamma(1/2) = sqrt(pi).
-    let rest = if degrees % 2 == 0 { 0.0 } else { 0.5 * std::f64::consts::PI.ln() };
+    let rest = if degrees.is_multiple_of(2) { 0.0 } else { 0.5 * std::f64::consts::PI.ln() };
     let log_gamma = rest + (0..degrees.div_ceil(2)).map(|i| (a - i as f64).ln()).sum::<f64>();
     let (mut term, mut sum, mut k) = (1.0, 1.0, 1.0);
     while term > 1e-17 * sum {

@@ -34,7 +34,7 @@ proptest! {
     #[test]
     fn components_are_orthonormal_and_shares_fall(seed in any::<u64>(), n in 8usize..60, features in 3usize..40) {
         let x = Numbers::new(seed).samples(n, features, 2);
-        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+        for method in Method::ALL {
             let model = fitted(method, 2, &x);
             for i in 0..2 {
                 for j in 0..2 {

@@ -20,7 +20,7 @@ fn all_models<T: Element + steradian::BlockElement>(
     let source = Memory::new(data, n, features).unwrap();
     let mut models = Vec::new();
     for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
-        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
             let mut config = Config::new(method, 3);
             config.solver = solver;
             models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
@@ -56,7 +56,7 @@ fn the_same_bytes_at_1_2_and_7_threads() {
                 assert!(all_models(&bytes, n, features, 1) == all_models(&bytes, n, features, threads), "u8");
                 continue;
             }
-            for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
+            for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
                 for solver in [Solver::Gram, Solver::Krylov] {
                     let mut config = Config::new(method, 3);
                     config.solver = solver;

@@ -13,7 +13,7 @@ const ROOM: f64 = 0.2;
 const SMALL: f64 = 4e6;
 const THREADS: usize = 2;
 
-/// A few strong directions that fall off slowly, and noise.
+/// Directions that fall off slowly, as in video, and noise: how many passes an iteration takes depends on that.
 fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
     let number = |i: usize| {
         let mut z = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -22,7 +22,7 @@ fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
     };
     let mut data = Vec::with_capacity(n * features);
     for i in 0..n {
-        let scores: Vec<f64> = (0..12).map(|k| 40.0 * number(i * 31 + k) * 0.8f64.powi(k as i32)).collect();
+        let scores: Vec<f64> = (0..40).map(|k| 30.0 * number(i * 41 + k) * 0.97f64.powi(k as i32)).collect();
         for j in 0..features {
             let signal: f64 = scores.iter().enumerate().map(|(k, s)| s * number(1 << 40 | (k * 65_536 + j))).sum();
             data.push(convert(128.0 + 2.0 * signal + 10.0 * number(i * features + j + (1 << 50))));
@@ -37,7 +37,14 @@ struct Seen {
     found: [f64; 3],
 }
 
-fn fit<T: BlockElement>(data: &[T], n: usize, features: usize, method: Method, solver: Solver) -> Seen {
+/// One fit beside its plan; `data_bytes` are on the heap before it.
+fn fit<T: BlockElement>(
+    data: &[T],
+    (n, features): (usize, usize),
+    method: Method,
+    solver: Solver,
+    data_bytes: usize,
+) -> Seen {
     let source = Memory::new(data, n, features).unwrap();
     let mut config = Config::new(method, 5);
     config.solver = solver;
@@ -50,10 +57,9 @@ fn fit<T: BlockElement>(data: &[T], n: usize, features: usize, method: Method, s
         bytes[progress.pass - 1] = progress.total_bytes;
     });
     let plan = Plan::new(&config, &steradian::Source::shape(&source).clone(), THREADS).unwrap();
-    let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
     let model = steradian::fit(&config, &source, &runner).unwrap();
-    let peak = HEAP.peak_usage() - before;
+    let peak = HEAP.peak_usage() - data_bytes;
     let read: u64 = bytes.lock().unwrap().iter().sum();
     Seen {
         what: format!("{n} x {features} {} {} ({})", T::TYPE, method.name(), plan.solver.name()),
@@ -69,13 +75,14 @@ fn the_plan_says_what_a_fit_does() {
     for (n, features) in [(150, 9000), (700, 6000), (1500, 2500), (4000, 300)] {
         let bytes = samples(n, features, byte);
         let single = samples(n, features, |x| x as f32);
+        let held = bytes.len() + 4 * single.len();
         for method in [Method::Pca, Method::Ae, Method::Tae, Method::Angular] {
             for solver in [Solver::Auto, Solver::Gram, Solver::Scatter, Solver::Krylov] {
                 if (solver == Solver::Scatter && features > 3000) || (solver == Solver::Gram && n > 2000) {
                     continue;
                 }
-                seen.push(fit(&bytes, n, features, method, solver));
-                seen.push(fit(&single, n, features, method, solver));
+                seen.push(fit(&bytes, (n, features), method, solver, held));
+                seen.push(fit(&single, (n, features), method, solver, held));
             }
         }
     }

@@ -8,6 +8,7 @@ mod gather;
 mod memory;
 mod model;
 mod samples;
+mod screen;
 mod settings;
 mod watch;
 
@@ -20,4 +21,6 @@ mod _engine {
     use crate::model::{Model, fit};
     #[pymodule_export]
     use crate::samples::Samples;
+    #[pymodule_export]
+    use crate::screen::{Screen, screen};
 }

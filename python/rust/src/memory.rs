@@ -84,6 +84,8 @@ pub struct Lent {
     kind: Kind,
     /// Whether its numbers have the other byte order.
     swapped: bool,
+    /// Whether it lies in a mapped file, whose pages may not be there yet.
+    mapped: bool,
 }
 
 // SAFETY: the memory is only read, and stays in place while the owner is referred to; see the module's head.
@@ -108,6 +110,7 @@ impl Lent {
             strides: array.strides().to_vec(),
             kind,
             swapped: dtype.is_native_byteorder() == Some(false),
+            mapped: lies_in_a_map(array.as_any())?,
             _owner: array.clone().unbind(),
         })
     }
@@ -158,6 +161,32 @@ impl Lent {
         Some(Rows::strided(span, (-lowest / size) as usize, rows, columns, down / size, across / size))
     }
 
+    /// Says that some rows are about to be read: one call maps the pages of a file, instead of a fault for every few.
+    pub fn prepare(&self, rows: &Range<usize>) {
+        #[cfg(target_os = "linux")]
+        if self.mapped && !rows.is_empty() && rows.end <= self.shape[0] && self.shape[1..].iter().all(|side| *side > 0)
+        {
+            let size = self.kind.bytes() as isize;
+            let across: isize =
+                self.shape[1..].iter().zip(&self.strides[1..]).map(|(n, s)| (*n as isize - 1) * s).sum();
+            // Only rows that lie one after the other are a range worth asking for.
+            if self.strides[1..].iter().any(|stride| *stride < 0) || self.strides[0] < across + size {
+                return;
+            }
+            let start = self.base as usize + rows.start * self.strides[0] as usize;
+            let end = self.base as usize + (rows.end - 1) * self.strides[0] as usize + (across + size) as usize;
+            // SAFETY: `sysconf` reads a constant. The advice is about pages of the array, from the one that its first
+            // byte lies on; it reads them and changes nothing. Systems that do not know it decline.
+            unsafe {
+                let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
+                let first = start / page * page;
+                libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_POPULATE_READ);
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (rows, self.mapped);
+    }
+
     /// Reads N bytes for each of the given places along the first axis, at a fixed place of the others.
     pub fn each<const N: usize>(&self, places: Range<usize>, others: &[usize], mut visit: impl FnMut([u8; N])) {
         assert!(N == self.kind.bytes(), "numbers of {} bytes are not read as {N}", self.kind.bytes());
@@ -170,4 +199,18 @@ impl Lent {
             visit(unsafe { self.base.offset(place as isize * self.strides[0] + across).cast::<[u8; N]>().read() });
         }
     }
+}
+
+/// Whether the memory of an array belongs to an `mmap.mmap`, as that of `np.memmap` and its views does.
+fn lies_in_a_map(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let map = array.py().import("mmap")?.getattr("mmap")?;
+    let mut owner = array.clone();
+    // A view refers to its base; the chain ends at what owns the memory.
+    while let Ok(base) = owner.getattr("base") {
+        if base.is_none() {
+            return Ok(false);
+        }
+        owner = base;
+    }
+    owner.is_instance(&map)
 }

@@ -218,6 +218,18 @@ impl Model {
         Ok((column(|d| d.score_distance), column(|d| d.orthogonal_distance), column(|d| d.angle_degrees), flags))
     }
 
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees.
+    #[pyo3(signature = (samples, *, threads=0))]
+    fn cone_angles<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (model, source) = (&self.0, samples.source());
+        Ok(watch::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
+    }
+
     /// What each feature contributes to the squared orthogonal distance of some samples, as shares of 1.
     fn contributions<'py>(
         &self,

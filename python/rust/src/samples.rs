@@ -21,7 +21,7 @@ pub struct Samples {
 }
 
 enum Place {
-    InPlace(Lent, Shape),
+    Array(Lent, Shape),
     Gathered(Gathered),
     File(Box<Data>),
 }
@@ -59,7 +59,7 @@ impl Samples {
         };
         let place = match element {
             Some(element) if lent.shape().len() == 2 && lent.readable_in_place() => {
-                Place::InPlace(lent, Shape { samples, features, element, image })
+                Place::Array(lent, Shape { samples, features, element, image })
             }
             _ => Place::Gathered(Gathered::new(vec![lent], samples, image)),
         };
@@ -145,7 +145,7 @@ impl Samples {
 impl Source for Place {
     fn shape(&self) -> &Shape {
         match self {
-            Self::InPlace(_, shape) => shape,
+            Self::Array(_, shape) => shape,
             Self::Gathered(gathered) => gathered.shape(),
             Self::File(data) => data.shape(),
         }
@@ -160,12 +160,15 @@ impl Source for Place {
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
-            Self::InPlace(lent, shape) => match shape.element {
-                ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
-                ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
-                ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
-                ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
-            },
+            Self::Array(lent, shape) => {
+                lent.prepare(&rows);
+                match shape.element {
+                    ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
+                    ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
+                    ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
+                    ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
+                }
+            }
             Self::Gathered(gathered) => gathered.visit(rows, visit),
             Self::File(data) => data.visit(rows, visit),
         }

@@ -10,5 +10,16 @@ from steradian._diagnosis import Diagnosis
 from steradian._load import load
 from steradian._pca import PCA
 from steradian._progress import Progress
+from steradian._screens import ConeScreen, OutlyingnessScreen
 
-__all__ = ["PCA", "AngularEmbedding", "Diagnosis", "Progress", "Samples", "load", "open"]
+__all__ = [
+    "PCA",
+    "AngularEmbedding",
+    "ConeScreen",
+    "Diagnosis",
+    "OutlyingnessScreen",
+    "Progress",
+    "Samples",
+    "load",
+    "open",
+]

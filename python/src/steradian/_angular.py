@@ -13,18 +13,104 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from steradian import _engine
-    from steradian._total_variance import TotalVariance
+    from steradian._data import SamplesLike
 
 SCREENS = (None, "cone", "outlyingness")
 LOSSES = ("squared_cosine", "sine")
 CELLS = ("keep", "clean")
 SCALES = ("none", "mad")
-COSINES = ("abs", "signed")
-TIES = ("index", "density")
 
 
 class AngularEmbedding(Subspace):
-    """Robust PCA by directions."""
+    """Robust PCA: components of directions rather than of distances.
+
+    Seen from a robust center, every sample is a direction. The components are the subspace that the directions of the
+    trusted samples lie nearest to. With the defaults, almost half of the samples may be wrong.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        How many components; or the share of the robust variance that they are to explain, between 0 and 1; or
+        ``"auto"`` for as many as stand out from noise.
+    center : {"spatial_median", "mean", "median", "none"} or array, default="spatial_median"
+        Where samples are seen from.
+    scale : {"none", "mad"}, default="none"
+        Whether features are divided by their median absolute deviation first, for features of different units.
+    screen : {"outlyingness", "cone", None}, default="outlyingness"
+        Who is trusted: samples that no direction through two samples shows to be far out; samples in one cone (TAE);
+        or all that have a direction.
+    max_angle : float or "auto", default=60.0
+        Half the opening of the cone, in degrees. Only for ``screen="cone"``, as are the next three.
+    cosine : {"abs", "signed"}, default="abs"
+        Whether a direction and its opposite count as the same.
+    ties : {"index", "density"}, default="index"
+        Which of several equal pivots is taken: the first, or the one in the densest place.
+    recenter : bool, default=False
+        Whether the mean of the kept samples becomes the center.
+    n_directions : int, default=250
+        Directions that ``screen="outlyingness"`` looks along.
+    loss : {"sine", "squared_cosine"}, default="sine"
+        What the fit minimises over the trusted samples: the sum of sines of the angles to the subspace, which samples
+        off it hardly move; or minus the sum of squared cosines (AE).
+    cells : {"keep", "clean"}, default="keep"
+        Whether single cells that do not fit are replaced by what the fit expects there.
+    solver : {"auto", "scatter", "gram", "krylov"}, default="auto"
+        How eigenvectors are found: through the D x D matrix, the n x n matrix, or by passes without either.
+    tol : float, default=1e-6
+        The largest sine of an angle to the exact subspace that counts as converged.
+    random_state : int, RandomState or None, default=0
+        The seed of every random choice.
+    n_jobs : int or None, default=None
+        Threads; ``None`` and -1 take all cores. The answer does not depend on it.
+    memory_limit : int, str or None, default=None
+        Bytes that a fit may allocate, or a text such as ``"512M"``; a fit that needs more is refused at once.
+    verbose : bool, default=False
+        Whether passes are shown on standard error as they run.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features_in_)
+        Orthonormal rows, by falling angular share. The largest entry of each is positive.
+    center_, mean_ : ndarray of shape (n_features_in_,)
+        Where samples are seen from; two names of one array.
+    angular_shares_ : ndarray of shape (n_components_,)
+        Mean squared cosine of the trusted samples to each component. They sum to at most 1 and are not variances.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Squared robust scale of the scores.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        The same as shares of the total robust variance.
+    support_ : ndarray of bool, of shape (n_samples,)
+        Which samples the components come from.
+    n_components_ : int
+        How many components there are.
+    chosen_ : str or None
+        Why there are this many, where the number was found.
+    pivot_, tau_, max_angle_ : int, ndarray of shape (n_samples,), float; or None
+        The sample that the cone is around, how many samples lie outside the cone of each, and the angle that was used.
+    scale_ : ndarray of shape (n_features_in_,) or None
+        What features are divided by.
+    cleaned_share_ : float or None
+        The share of cells that were cleaned.
+    n_passes_ : int
+        Passes over the data that the fit made.
+    residual_, sine_bound_, converged_ : float, float, bool
+        The certificate: how far the components are from being eigenvectors; an upper bound on the sine of the largest
+        angle to the exact subspace of the last step; whether that is at most `tol`.
+    n_features_in_, feature_names_in_ : int, ndarray of str
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steradian import AngularEmbedding
+    >>> X = np.random.default_rng(0).standard_normal((100, 3)) * [9, 1, 0.1]
+    >>> X[:20] += [0, 0, 50]
+    >>> model = AngularEmbedding(1).fit(X)
+    >>> bool(model.components_[0, 0] > 0.99)
+    True
+    >>> bool(model.support_[:20].any())
+    False
+    """
 
     angular_shares_: npt.NDArray[np.float64]
     pivot_: int | None
@@ -103,8 +189,8 @@ class AngularEmbedding(Subspace):
             "scale": parameters.one_of("scale", self.scale, SCALES),
             "screen": "none" if screen is None else screen,
             "max_angle": parameters.angle(self.max_angle),
-            "cosine": parameters.one_of("cosine", self.cosine, COSINES),
-            "ties": parameters.one_of("ties", self.ties, TIES),
+            "cosine": parameters.one_of("cosine", self.cosine, parameters.COSINES),
+            "ties": parameters.one_of("ties", self.ties, parameters.TIES),
             "recenter": bool(self.recenter),
             "n_directions": parameters.count("n_directions", self.n_directions),
             "loss": parameters.one_of("loss", self.loss, LOSSES),
@@ -123,8 +209,8 @@ class AngularEmbedding(Subspace):
             return {"cone": "tae", "outlyingness": "robust"}[self.screen]
         return "ae" if isinstance(self.center, str) and self.center == "mean" else "angular"
 
-    def _learn(self, model: _engine.Model, total: TotalVariance) -> None:
-        super()._learn(model, total)
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
         shares = model.shares
         assert shares is not None, "only classical PCA has no shares"
         self.angular_shares_ = shares
@@ -134,6 +220,17 @@ class AngularEmbedding(Subspace):
         self.scale_ = model.scale
         self.cleaned_share_ = model.cleaned_share
         self.chosen_ = model.chosen
+
+    def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
+        """Angles of the samples of the fit to the pivot of the cone, in degrees; not a number at the center.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            The data of the fit: the model does not hold the pivot itself. :class:`ConeScreen` does.
+        """
+        samples = self._samples(X)
+        return self._model.cone_angles(samples, threads=self._threads())
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:

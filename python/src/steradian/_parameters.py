@@ -13,6 +13,11 @@ from sklearn.utils import check_random_state
 
 CENTERS = ("mean", "median", "spatial_median", "none")
 SOLVERS = ("auto", "scatter", "gram", "krylov")
+COSINES = ("abs", "signed")
+TIES = ("index", "density")
+
+SCREEN_ALONE = {"n_components": 1, "solver": "auto", "tol": 1e-6}
+"""What the engine wants to hear of components where there are none: one that every data have."""
 
 
 def one_of(name: str, value: object, allowed: tuple[object, ...], more: str = "") -> Any:

@@ -14,11 +14,40 @@ if TYPE_CHECKING:
 
 
 class PCA(Subspace):
-    """Classical PCA, of data in place and larger than memory."""
+    """Classical PCA, of data in place and larger than memory.
+
+    The numbers are scikit-learn's. So are the names, but that `n_components` may also be a share or ``"auto"``.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        How many components; a share of the total robust variance; or as many as stand out from noise.
+    center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
+        Where samples are seen from.
+    solver, tol, random_state, n_jobs, memory_limit, verbose
+        As in :class:`AngularEmbedding`.
+
+    Attributes
+    ----------
+    components_, center_, mean_, support_, n_components_, n_passes_, residual_, sine_bound_, converged_
+        As in :class:`AngularEmbedding`; `support_` is all samples.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Eigenvalues of the covariance, with n - 1.
+    explained_variance_ratio_ : ndarray of shape (n_components_,)
+        The same as shares of its trace.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steradian import PCA
+    >>> X = np.array([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0], [-2.0, -4.1]])
+    >>> PCA(1).fit(X).components_.round(2)
+    array([[0.44, 0.9 ]])
+    """
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | str = 2,
         *,
         center: str | npt.ArrayLike = "mean",
         solver: str = "auto",

@@ -1,40 +1,35 @@
-"""What all estimators of a subspace share: fitting by the engine, use on new samples, model files."""
+"""What all estimators of a subspace share: use on new samples, diagnosis, model files."""
 
 from __future__ import annotations
 
 import json
 import os
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from steradian import _engine
 from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
-from steradian._names import check_names, check_width, learn_names
-from steradian._progress import Callback, engine_callback
-from steradian._threads import threads
+from steradian._estimator import Estimator
 from steradian._total_variance import TotalVariance
 
 if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+    from steradian._progress import Callback, EngineCallback
 
-class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A fit of the engine behind scikit-learn's interface.
 
-    Children have the parameters `n_jobs` and `verbose`, and say by `_settings` what the engine is asked to do.
-    """
+class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """A subspace that the engine fits."""
+
+    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_total_variance")
 
     _model: _engine.Model
     _total_variance: TotalVariance
-    n_jobs: int | None
-    verbose: bool | int
 
     components_: npt.NDArray[np.float64]
     center_: npt.NDArray[np.float64]
@@ -42,72 +37,28 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     explained_variance_: npt.NDArray[np.float64]
     support_: npt.NDArray[np.bool_]
     n_components_: int
-    n_features_in_: int
     n_passes_: int
     residual_: float
     sine_bound_: float
     converged_: bool
 
-    def _settings(self) -> dict[str, Any]:
-        """What the engine is asked to do."""
-        raise NotImplementedError
+    def _run(
+        self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
+    ) -> _engine.Model:
+        model = _engine.fit(samples, settings, threads=self._threads(), callback=callback)
+        self._total_variance = TotalVariance(model, samples, self._threads())
+        return model
 
-    def _learn(self, model: _engine.Model, total: TotalVariance) -> None:
-        """Set what was learned; nothing here can fail, so that a fit is whole or absent."""
-        self._model = model
-        self._total_variance = total
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
         self.components_ = model.components
         self.center_ = model.center
         self.mean_ = self.center_
         self.explained_variance_ = model.variances
         self.support_ = model.kept
         self.n_components_ = len(self.components_)
-        self.n_features_in_ = model.n_features
         self.n_passes_ = model.passes
         self.residual_, self.sine_bound_, self.converged_ = model.certificate
-
-    def _forget(self) -> None:
-        """Become unfitted."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in ("_model", "_total_variance")]:
-            delattr(self, name)
-
-    def fit(self, X: SamplesLike, y: object = None, *, callback: Callback | None = None) -> Self:  # noqa: ARG002
-        """Fit the subspace.
-
-        Data are read in place, block by block, without Python's lock. Do not change them from another thread
-        meanwhile: each pass takes the numbers that it finds. Ctrl-C, or any other failure, leaves the estimator
-        unfitted.
-
-        Parameters
-        ----------
-        X : array of (samples, features) or (samples, height, width), data frame, path or Samples
-            Numbers of uint8, uint16, float32 and float64 are read as they are; other numbers are converted by block.
-        y : ignored
-            For scikit-learn's pipelines.
-        callback : callable, optional
-            Called with a :class:`Progress` now and then. An exception that it raises stops the fit.
-
-        Returns
-        -------
-        self
-        """
-        self._forget()
-        try:
-            samples = read(X, reader=type(self).__name__, minimum=2)
-            settings = self._settings()
-            report = engine_callback(self.verbose, callback)
-            learn_names(self, X, samples)
-            count = threads(self.n_jobs)
-            model = _engine.fit(samples, settings, threads=count, callback=report)
-            total = TotalVariance(model, samples, count)
-        except BaseException:
-            self._forget()
-            raise
-        self._learn(model, total)
-        for warning in model.warnings:
-            category = UserWarning if self.converged_ else ConvergenceWarning
-            warnings.warn(warning, category, stacklevel=2)
-        return self
 
     def transform(self, X: SamplesLike, robust: bool = False) -> Any:
         """Scores of samples: their coordinates in the subspace, seen from the center.
@@ -126,8 +77,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
             float64 for data of float64 and wider integers, else float32.
         """
         samples = self._samples(X)
-        report = engine_callback(self.verbose, None)
-        return self._model.transform(samples, robust=bool(robust), threads=threads(self.n_jobs), callback=report)
+        return self._model.transform(samples, robust=bool(robust), threads=self._threads(), callback=self._report())
 
     def inverse_transform(self, X: npt.ArrayLike) -> Any:
         """Samples that scores stand for: the point of the subspace with these coordinates.
@@ -143,7 +93,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         scores = read(X, reader=type(self).__name__)
-        return self._model.inverse(scores, threads=threads(self.n_jobs))
+        return self._model.inverse(scores, threads=self._threads())
 
     @property
     def explained_variance_ratio_(self) -> npt.NDArray[np.float64]:
@@ -175,7 +125,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """
         samples = self._samples(X)
         names = getattr(self, "feature_names_in_", None)
-        return Diagnosis(self._model, samples, names, threads(self.n_jobs), engine_callback(self.verbose, callback))
+        return Diagnosis(self._model, samples, names, self._threads(), self._report(callback))
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
         """Judge samples by the cutoffs that the fit stored.
@@ -209,7 +159,8 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
         metadata = json.loads(model.metadata)
         estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
-        estimator._learn(model, TotalVariance(model, None, 0))
+        estimator._total_variance = TotalVariance(model, None, 0)
+        estimator._learn(model)
         return estimator
 
     @classmethod
@@ -217,23 +168,11 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
         """Parameters that lead to a model."""
         raise NotImplementedError
 
-    def _samples(self, X: SamplesLike) -> _engine.Samples:
-        """Samples to use the model on."""
-        check_is_fitted(self)
-        samples = read(X, reader=type(self).__name__)
-        check_names(self, X)
-        check_width(self, samples)
-        return samples
-
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -4,12 +4,15 @@
 const WIDE: f64 = 1e3;
 /// Room beyond the largest value.
 const ROOM: f64 = 1.06;
-/// Room at both ends of a logarithmic axis, as a share of its length.
-const LOGARITHMIC_ROOM: f64 = 0.03;
+/// Decades of such room at most.
+const MOST_ROOM: f64 = 0.3;
 /// Ticks of a linear axis at most.
 const TICKS: f64 = 9.0;
 /// Named decades of a logarithmic axis at most.
 const MOST_DECADES: i32 = 7;
+
+/// Decades between two named ones that are still marked.
+const MOST_UNNAMED: i32 = 5;
 
 /// From quantities at or above 0 to the share of an axis' length.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,10 +46,11 @@ impl Axis {
         if largest / small <= WIDE {
             return Self { low: 0.0, high: largest * ROOM, logarithmic: false };
         }
-        // By logarithms, since the ratio of two numbers may overflow.
-        let (low, high) = (positive[0].max(small / 10.0).log10(), largest.log10());
-        let room = LOGARITHMIC_ROOM * (high - low);
-        Self { low: 10f64.powf(low - room), high: 10f64.powf(high + room).min(f64::MAX), logarithmic: true }
+        let low = positive[0].max(small / 10.0);
+        // In logarithms, where a ratio of the largest to the smallest number does not overflow.
+        let room = ((ROOM - 1.0) * (largest.log10() - low.log10())).min(MOST_ROOM);
+        let (low, high) = (10f64.powf(low.log10() - room), 10f64.powf(largest.log10() + room));
+        Self { low: low.max(f64::MIN_POSITIVE), high: high.min(f64::MAX), logarithmic: true }
     }
 
     /// Where a quantity lies, from 0 to 1; what is below the axis is at its start.
@@ -86,7 +90,9 @@ impl Axis {
             let decade = 10f64.powi(power);
             if power >= first {
                 let name = ((power - first) % every == 0).then(|| power_of_ten(power));
-                ticks.push(Tick { share: self.share(decade), name });
+                if name.is_some() || every <= MOST_UNNAMED {
+                    ticks.push(Tick { share: self.share(decade), name });
+                }
             }
             let between = (2..10).map(|digit| f64::from(digit) * decade);
             let between = between.filter(|value| every == 1 && (self.low..=self.high).contains(value));

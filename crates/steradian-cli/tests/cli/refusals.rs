@@ -16,9 +16,11 @@ fn asked_wrong() {
     lab.refuse(2, "fit x.npy -o m -d 0", &["n_components = 0"]);
     lab.refuse(2, "fit x.npy -o m -d 7", &["n_components = 7", "at most 6"]);
     lab.refuse(2, "plan x.npy -d 7", &["n_components = 7", "at most 6"]);
-    for later in ["auto", "0.9"] {
-        lab.refuse(2, &format!("fit x.npy -o m -d {later}"), &["not available in this version; give a whole number"]);
+    for wrong in ["1.5", "two"] {
+        lab.refuse(2, &format!("fit x.npy -o m -d {wrong}"), &["a share between 0 and 1, or auto"]);
     }
+    lab.refuse(2, "fit x.npy -o m --method ae --directions 20", &["--method robust"]);
+    lab.refuse(2, "fit x.npy -o m --directions 0", &["0 directions"]);
     for angle in ["0", "-5", "90.5", "nan"] {
         lab.refuse(2, &format!("fit x.npy -o m --method tae --angle {angle}"), &["angle", "at most 90"]);
     }

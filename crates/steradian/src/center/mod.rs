@@ -25,3 +25,17 @@ pub(crate) fn simple(
         Center::SpatialMedian => unreachable!("the spatial median is searched for by the caller"),
     }
 }
+
+/// Any center of all samples, by passes; with what the user should know.
+pub(crate) fn by_passes(
+    center: &Center,
+    source: &dyn Source,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
+    if *center != Center::SpatialMedian {
+        return Ok((simple(center, source, None, runner)?, None));
+    }
+    let start = spatial_median::Start::new(source, seed)?;
+    spatial_median::by_passes(source, None, &start, runner)
+}

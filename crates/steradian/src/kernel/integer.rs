@@ -36,6 +36,11 @@ const COLUMNS: usize = 16;
 /// Two neighbouring numbers of a row, as i16, in one word.
 type Pair = i32;
 
+/// Sixteen rows as pairs side by side. Aligned, since a load that crosses a cache line counts twice.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Strip([[Pair; COLUMNS]; PAIRS]);
+
 /// Which of the products of two tiles are wanted, and who computes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Wanted {
@@ -79,7 +84,7 @@ fn stretch(left: &Rows<'_, u8>, right: &Rows<'_, u8>, columns: Range<usize>, sym
     let (a_rows, b_rows) = (m.next_multiple_of(ROWS), n.next_multiple_of(COLUMNS));
     let mut a = vec![[0; PAIRS]; a_rows];
     let mut b = vec![[0; PAIRS]; b_rows];
-    let mut strips = vec![[[0; COLUMNS]; PAIRS]; b_rows / COLUMNS];
+    let mut strips = vec![Strip([[0; COLUMNS]; PAIRS]); b_rows / COLUMNS];
     let mut sums = vec![0i32; a_rows * b_rows];
     let first = columns.start;
     for start in columns.clone().step_by(DEPTH) {
@@ -155,7 +160,7 @@ trait Tile: Copy {
 struct Products<'a> {
     a: &'a [[Pair; PAIRS]],
     b: &'a [[Pair; PAIRS]],
-    strips: &'a mut [[[Pair; COLUMNS]; PAIRS]],
+    strips: &'a mut [Strip],
     pairs: usize,
     symmetric: bool,
     sums: &'a mut [i32],
@@ -166,14 +171,14 @@ impl Products<'_> {
     fn add<K: Tile>(self, tile: K) {
         let stride = self.b.len();
         for (rows, strip) in self.b.as_chunks().0.iter().zip(self.strips.iter_mut()) {
-            tile.lay_side_by_side(rows, strip);
+            tile.lay_side_by_side(rows, &mut strip.0);
         }
         for (j, strip) in self.strips.iter().enumerate() {
             for (i, rows) in self.a.as_chunks().0.iter().enumerate() {
                 if self.symmetric && (j + 1) * COLUMNS <= i * ROWS {
                     break; // this tile and all that follow lie below the diagonal
                 }
-                tile.add(rows, strip, self.pairs, &mut self.sums[i * ROWS * stride + j * COLUMNS..], stride);
+                tile.add(rows, &strip.0, self.pairs, &mut self.sums[i * ROWS * stride + j * COLUMNS..], stride);
             }
         }
     }
@@ -362,7 +367,7 @@ mod tests {
         let a: Vec<[Pair; PAIRS]> = (0..2 * ROWS).map(|i| std::array::from_fn(|k| pair(i * 977 + k))).collect();
         let b: Vec<[Pair; PAIRS]> = (0..2 * COLUMNS).map(|i| std::array::from_fn(|k| pair(i * 331 + k))).collect();
         for pairs in [0, 1, 7, 8, PAIRS] {
-            let mut strips = vec![[[0; COLUMNS]; PAIRS]; 2];
+            let mut strips = vec![Strip([[0; COLUMNS]; PAIRS]); 2];
             let (mut plain, mut found) = (vec![0; a.len() * b.len()], vec![0; a.len() * b.len()]);
             Products { a: &a, b: &b, strips: &mut strips, pairs, symmetric: false, sums: &mut plain }.add(Plain);
             add_products(Products { a: &a, b: &b, strips: &mut strips, pairs, symmetric: false, sums: &mut found });

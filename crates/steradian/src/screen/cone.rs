@@ -141,7 +141,7 @@ impl Directed<'_> {
     }
 
     /// Unit directions of some samples, as columns.
-    fn units(&self, samples: &[usize]) -> Result<Matrix> {
+    pub(crate) fn units(&self, samples: &[usize]) -> Result<Matrix> {
         let mut units = Matrix::zeros(self.center.len(), samples.len());
         for (column, &sample) in samples.iter().enumerate() {
             let row = read_sample(self.source, sample)?;

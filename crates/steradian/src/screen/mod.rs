@@ -1,4 +1,5 @@
 //! Screens: who may speak when the subspace is found.
 
+pub(crate) mod alone;
 pub(crate) mod cone;
 pub(crate) mod outlyingness;

@@ -12,6 +12,7 @@
 
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::center::spatial_median::{Start, read_sample};
@@ -50,7 +51,7 @@ pub(crate) struct Outlying {
 
 /// How many samples start the fit: a bare majority.
 pub(crate) fn majority(n: usize, d: usize) -> usize {
-    ((n + d + 1) / 2).max(d + 2).min(n)
+    (n + d).div_ceil(2).max(d + 2).min(n)
 }
 
 /// The passes over the data that the screen makes.
@@ -65,6 +66,31 @@ pub(crate) fn outlyingness(
     source: &dyn Source,
     seed: u64,
     runner: &impl Runner,
+) -> Result<Outlying> {
+    measured(screen, d, source, seed, runner, |_| {})
+}
+
+/// Some directions and where the bulk lies along them: what other samples can be measured by.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Gauge {
+    /// Where samples are seen from.
+    pub point: Vec<f64>,
+    /// Unit vectors, as columns.
+    pub vectors: Matrix,
+    /// The bulk along each.
+    pub spreads: Vec<Spread>,
+    /// A spread up to this is none.
+    pub flat: f64,
+}
+
+/// The outlyingness of every sample; `keep` receives what it was measured by, group after group.
+pub(crate) fn measured(
+    screen: &Outlyingness,
+    d: usize,
+    source: &dyn Source,
+    seed: u64,
+    runner: &impl Runner,
+    mut keep: impl FnMut(Gauge),
 ) -> Result<Outlying> {
     let shape = source.shape();
     let n = shape.samples;
@@ -88,13 +114,15 @@ pub(crate) fn outlyingness(
                 on_plane = Some(*pair);
             }
         }
-        let farthest = FarthestAlong::new(directions, &vectors, spreads, flat, shape.element);
+        let farthest = FarthestAlong::new(directions, &vectors, spreads.clone(), flat, shape.element);
         if few {
             let own = runner.run(&farthest, source)?;
             values.iter_mut().zip(own).for_each(|(o, own)| *o = o.max(own));
         } else {
             values.iter_mut().zip(projected.chunks(group.len())).for_each(|(o, y)| *o = o.max(farthest.of(y)));
         }
+        drop(farthest);
+        keep(Gauge { point: start.point.clone(), vectors, spreads, flat });
     }
     let warning = on_plane.map(|[i, j]| {
         let off = values.iter().filter(|o| o.is_infinite()).count();
@@ -129,9 +157,14 @@ pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
 
 /// The samples whose distance is within the bulk of all, judged by the shortest window that holds `h` of them.
 pub(crate) fn near(distances: &[f64], h: usize) -> Vec<bool> {
-    let t: Vec<f64> = distances.iter().map(|od| od.powf(2.0 / 3.0)).collect();
-    let bulk = shortest_window(t.clone(), h);
-    t.iter().map(|t| *t <= bulk.location + NEAR * bulk.scale).collect()
+    let limit = bulk_limit(distances, h);
+    distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect()
+}
+
+/// The end of the bulk of some distances, to the power of 2/3.
+pub(crate) fn bulk_limit(distances: &[f64], h: usize) -> f64 {
+    let bulk = shortest_window(distances.iter().map(|od| od.powf(2.0 / 3.0)).collect(), h);
+    bulk.location + NEAR * bulk.scale
 }
 
 /// Pairs of samples that differ: those given, or drawn ones.
@@ -166,8 +199,8 @@ fn directed_pairs(screen: &Outlyingness, source: &dyn Source, seed: u64) -> Resu
     };
     if pairs.is_empty() {
         return Err(Error::data(format!(
-            "the two samples of each of {asked} pairs coincide; there is no direction to look along: remove duplicate \
-             samples, or use the method angular"
+            "the two samples of each of {asked} pairs are equal; there is no direction to find: remove duplicate samples, or \
+             use the method angular"
         )));
     }
     Ok(pairs)

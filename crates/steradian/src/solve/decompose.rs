@@ -3,6 +3,7 @@
 
 use super::certify::{Certified, certify};
 use super::cosines::{self, Cosines};
+use super::krylov::Width;
 use super::operator::{ByPasses, Dense, Operator};
 use super::{eigen, krylov};
 use crate::config::Solver;
@@ -51,13 +52,13 @@ impl<R: Runner> Decomposer<'_, R> {
             Solver::Gram => self.through_pairs(directions, cosines, self.tolerance)?,
             Solver::Krylov | Solver::Auto => {
                 let working = self.by_passes(directions, Precision::Working);
-                let vectors = self.iterate(&working, start, 0.5 * self.tolerance)?;
+                let vectors = self.iterate(&working, start, self.d + 1, 0.5 * self.tolerance)?;
                 plain(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
             }
         })
     }
 
-    /// Good enough to compute weights from: d + 1 orthonormal columns, without a certificate.
+    /// Good enough to compute weights from: at least d orthonormal columns, without a certificate.
     pub(super) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
         let tolerance = (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance);
         Ok(match self.solver {
@@ -67,7 +68,9 @@ impl<R: Runner> Decomposer<'_, R> {
             }
             Solver::Gram => self.through_pairs(directions, None, tolerance)?.certified.vectors,
             Solver::Krylov | Solver::Auto => {
-                self.iterate(&self.by_passes(directions, Precision::Working), start, tolerance)?
+                // A whole block: a next start from more than the wanted vectors is nearer to its end.
+                let count = Width::for_components(self.d, self.source.shape().features).0;
+                self.iterate(&self.by_passes(directions, Precision::Working), start, count, tolerance)?
             }
         })
     }
@@ -76,8 +79,14 @@ impl<R: Runner> Decomposer<'_, R> {
         ByPasses { source: self.source, directions, precision, runner: self.runner }
     }
 
-    fn iterate(&self, operator: &impl Operator, start: Option<&Matrix>, tolerance: f64) -> Result<Matrix> {
-        krylov::top_vectors(operator, start, self.d, tolerance, self.seed, self.runner)
+    fn iterate(
+        &self,
+        operator: &impl Operator,
+        start: Option<&Matrix>,
+        count: usize,
+        tolerance: f64,
+    ) -> Result<Matrix> {
+        krylov::top_vectors(operator, start, (self.d, count), tolerance, self.seed, self.runner)
     }
 
     fn scatter(&self, directions: Directions<'_>) -> Result<Matrix> {
@@ -110,7 +119,7 @@ impl<R: Runner> Decomposer<'_, R> {
             if found.sine_bound <= self.tolerance || found.values[0] <= 0.0 {
                 break;
             }
-            let vectors = self.iterate(operator, Some(&found.vectors), 0.5 * self.tolerance)?;
+            let vectors = self.iterate(operator, Some(&found.vectors), self.d + 1, 0.5 * self.tolerance)?;
             found = certify(operator, vectors, self.d, self.runner)?;
         }
         Ok(found)

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::linalg::{Matrix, symmetric_eigen};
 use crate::run::Runner;
 
-/// Up to this dimension the full eigenproblem is solved: it is exact and takes well under a second.
-const FULL_DIMENSION: usize = 512;
+/// Up to this dimension the full eigenproblem is solved: it is exact and takes a few milliseconds.
+const FULL_DIMENSION: usize = 256;
 /// Above this share of wanted vectors an iteration saves nothing.
 const WANTED_SHARE: usize = 4;
 /// How much finer the iteration within memory is than what is asked: a step is cheap, and other errors come on top.
@@ -28,7 +28,7 @@ pub(super) fn top_vectors(
 ) -> Result<Matrix> {
     if !solves_fully(matrix.rows(), d) {
         let operator = Dense { matrix, runner };
-        return krylov::top_vectors(&operator, None, d, FINER * tolerance, seed, runner);
+        return krylov::top_vectors(&operator, None, (d, d + 1), FINER * tolerance, seed, runner);
     }
     runner.check_cancelled()?;
     let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;

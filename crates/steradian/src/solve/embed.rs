@@ -195,11 +195,7 @@ impl<R: Runner> Fit<'_, R> {
             )?;
             return Ok((center, Some(cosines)));
         }
-        if config.center != Center::SpatialMedian {
-            return Ok((center::simple(&config.center, self.source, None, self.runner)?, None));
-        }
-        let start = spatial_median::Start::new(self.source, config.seed)?;
-        let (center, warning) = spatial_median::by_passes(self.source, None, &start, self.runner)?;
+        let (center, warning) = center::by_passes(&config.center, self.source, config.seed, self.runner)?;
         self.warnings.extend(warning);
         Ok((center, None))
     }

@@ -2,6 +2,7 @@
 
 use super::cells;
 use super::embed::embed;
+use crate::center::mean;
 use crate::config::{Cells, Center, Components, Config, Scaling, Solver};
 use crate::derived::Changed;
 use crate::error::Result;
@@ -9,13 +10,24 @@ use crate::features;
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::rank::{self, Chosen};
-use crate::run::Runner;
+use crate::run::{Local, Runner};
 use crate::source::Source;
 
-/// Fits a model to all samples of a source.
-pub fn fit<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
+/// Fits a model to all samples of a source, on threads of this process.
+///
+/// It is [`fit_on`] compiled once, here: programs that use it do not compile the engine anew.
+pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
+    fit_on(config, source, runner)
+}
+
+/// Fits a model to all samples of a source, wherever passes run.
+pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
     let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
     let before = runner.passes();
+    let changed = config.scaling != Scaling::None || config.cells == Cells::Clean;
+    if changed && source.shape().element.is_float() {
+        mean::mean(source, None, runner)?; // proves that all numbers are finite, before they are changed
+    }
     let mut model = match config.scaling {
         Scaling::None => fit_counted(config, solver, source, runner)?,
         Scaling::Mad => fit_scaled(config, solver, source, runner)?,

@@ -51,11 +51,12 @@ pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
     affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
 }
 
-/// The top d + 1 Ritz vectors (fewer when the operator's rank is lower), as columns; from `start` where there is one.
+/// The top Ritz vectors, d + 1 of them or a whole block for a next start (fewer when the operator's rank is lower), as
+/// columns; from `start` where there is one.
 pub(crate) fn top_vectors(
     operator: &impl Operator,
     start: Option<&Matrix>,
-    d: usize,
+    (d, count): (usize, usize),
     tolerance: f64,
     seed: u64,
     runner: &impl Runner,
@@ -83,7 +84,7 @@ pub(crate) fn top_vectors(
         }
         let (ritz, residuals) = runner.compute(|| state.ritz(&coupling))?;
         if exhausted || step == MAX_STEPS || sine_bound(&ritz.values, &residuals, d) <= tolerance {
-            return Ok(runner.compute(|| state.ritz_vectors(&ritz, (d + 1).min(ritz.values.len()))));
+            return Ok(runner.compute(|| state.ritz_vectors(&ritz, count.min(ritz.values.len()))));
         }
         if full {
             let keep = (d + width.0).min(limit - state.next.columns()).min(state.columns());
@@ -139,9 +140,8 @@ impl State {
             }
         }
         self.h = symmetric_part(&h);
-        // The diagonal comes near the largest eigenvalue after a step or two, and rounding is no sharp limit.
-        let largest = (0..old + new).fold(0.0f64, |most, i| most.max(self.h[(i, i)].abs()));
-        let rounding = ROUNDING * largest;
+        // The root of all squares is at least the largest eigenvalue and a few times it at most.
+        let rounding = ROUNDING * self.h.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut mixed = orthonormalize(&mut z, rounding)?;
         // A short remainder, made long, shows the basis again: remove it once more.
         if lost > LOST_DIGITS || z.columns() < new {

@@ -15,5 +15,5 @@ pub(crate) use cells::ROUNDS as CELL_ROUNDS;
 pub(crate) use decompose::Decomposer;
 pub(crate) use eigen::solves_fully;
 pub(crate) use embed::{ROUNDS as EMBED_ROUNDS, SCALE_SCORES};
-pub use fit::fit;
+pub use fit::{fit, fit_on};
 pub(crate) use krylov::{Width, max_columns};

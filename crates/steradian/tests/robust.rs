@@ -1,0 +1,329 @@
+//! Laws of the robust methods: what outliers cannot do, and what must not matter.
+
+mod common;
+
+use common::{Numbers, difference, fit, sine, source};
+use proptest::prelude::*;
+use steradian::{
+    Cells, Components, Config, Error, Flag, Local, Loss, Matrix, Memory, Method, Outlyingness, Scaling, Screen, Solver,
+    Source,
+};
+
+/// Samples of a plane with noise, the last `outliers` of them in a tight cluster far off it.
+fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, Matrix) {
+    let mut numbers = Numbers::new(seed);
+    let x = numbers.samples(n, features, 2);
+    let clean = Matrix::from_vec(n - outliers, features, x.data()[..(n - outliers) * features].to_vec());
+    let mut hit = x;
+    let away: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+    for i in n - outliers..n {
+        for j in 0..features {
+            hit[(i, j)] = 40.0 * away[j] + 0.1 * numbers.normal();
+        }
+    }
+    (hit, clean)
+}
+
+fn given_pairs(n: usize, seed: u64) -> Vec<[usize; 2]> {
+    let mut numbers = Numbers::new(seed);
+    (0..60)
+        .map(|_| {
+            let i = numbers.next() as usize % n;
+            [i, (i + 1 + numbers.next() as usize % (n - 1)) % n]
+        })
+        .collect()
+}
+
+fn with_pairs(pairs: Vec<[usize; 2]>) -> Config {
+    let mut config = Config::new(Method::Robust, 2);
+    config.screen = Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() });
+    config
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn a_cluster_of_two_fifths_moves_nothing(seed in any::<u64>(), features in 8usize..30) {
+        let n = 120;
+        let (x, clean) = clustered(seed, n, features, 48);
+        let truth = fit(&Config::new(Method::Robust, 2), &source(&clean), 1).unwrap();
+        let model = fit(&Config::new(Method::Robust, 2), &source(&x), 1).unwrap();
+        prop_assert!(model.kept[n - 48..].iter().all(|k| !k), "outliers are kept");
+        prop_assert!(sine(&model.components, &truth.components) < 0.2);
+        // The paper's form follows them.
+        let ae = fit(&Config::new(Method::Ae, 2), &source(&x), 1).unwrap();
+        prop_assert!(sine(&ae.components, &truth.components) > 0.5);
+    }
+
+    #[test]
+    fn rows_in_another_order_with_their_pairs_give_the_same_model(seed in any::<u64>(), n in 20usize..70) {
+        let x = Numbers::new(seed).samples(n, 6, 2);
+        let pairs = given_pairs(n, seed ^ 1);
+        let mut order: Vec<usize> = (0..n).collect();
+        let mut numbers = Numbers::new(seed ^ 2);
+        for i in (1..n).rev() {
+            order.swap(i, numbers.next() as usize % (i + 1));
+        }
+        let shuffled = Matrix::from_vec(n, 6, order.iter().flat_map(|&i| x.row(i).to_vec()).collect());
+        let place = |sample: usize| order.iter().position(|&i| i == sample).unwrap();
+        let moved = pairs.iter().map(|pair| pair.map(place)).collect();
+        let a = fit(&with_pairs(pairs), &source(&x), 1).unwrap();
+        let b = fit(&with_pairs(moved), &source(&shuffled), 1).unwrap();
+        prop_assert!((0..n).all(|i| b.kept[i] == a.kept[order[i]]));
+        prop_assert!(difference(&a.center, &b.center) < 1e-7);
+        prop_assert!(sine(&a.components, &b.components) < 1e-7);
+    }
+
+    #[test]
+    fn shift_and_scale_move_the_model_with_the_data(seed in any::<u64>(), factor in 1e-3f64..1e3, shift in -50.0f64..50.0) {
+        let (x, _) = clustered(seed, 60, 7, 15);
+        let moved = Matrix::from_vec(60, 7, x.data().iter().map(|v| factor * v + shift).collect());
+        for method in [Method::Robust, Method::Cells] {
+            let a = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
+            let b = fit(&Config::new(method, 2), &source(&moved), 1).unwrap();
+            prop_assert_eq!(&a.kept, &b.kept);
+            prop_assert!(sine(&a.components, &b.components) < 1e-6);
+            let center: Vec<f64> = a.center.iter().map(|c| factor * c + shift).collect();
+            prop_assert!(difference(&center, &b.center) < 1e-6 * (factor + shift.abs() + 1.0));
+            prop_assert!((b.cutoffs[1] / a.cutoffs[1] / factor - 1.0).abs() < 1e-5);
+            prop_assert!((b.variances[0] / a.variances[0] / factor / factor - 1.0).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_sample_at_the_end_of_the_world_is_never_kept(seed in any::<u64>(), n in 20usize..60, at in 0usize..20) {
+        let mut x = Numbers::new(seed).samples(n, 5, 2);
+        let clean = fit(&Config::new(Method::Robust, 2), &source(&x), 1).unwrap();
+        (0..5).for_each(|j| x[(at, j)] = 1e12 * (1.0 + j as f64));
+        for method in [Method::Robust, Method::Cells] {
+            let model = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
+            prop_assert!(!model.kept[at]);
+            prop_assert!(sine(&model.components, &clean.components) < 0.9);
+            prop_assert!(model.center.iter().all(|c| c.abs() < 1e3));
+        }
+    }
+
+    #[test]
+    fn the_sum_of_sines_never_rises(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
+        let x = Numbers::new(seed).samples(n, features, 2);
+        let mut config = Config::new(Method::Angular, 2);
+        config.loss = Loss::Sine;
+        for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
+            config.solver = solver;
+            let objective = fit(&config, &source(&x), 1).unwrap().objective;
+            prop_assert_eq!(objective.len(), 6);
+            prop_assert!(objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-6)), "{:?}", objective);
+        }
+    }
+}
+
+#[test]
+fn solvers_agree_on_the_robust_method() {
+    let (x, _) = clustered(3, 90, 12, 20);
+    let model = |solver| {
+        let config = Config { solver, tolerance: 1e-10, ..Config::new(Method::Robust, 2) };
+        fit(&config, &source(&x), 2).unwrap()
+    };
+    let scatter = model(Solver::Scatter);
+    for solver in [Solver::Gram, Solver::Krylov] {
+        let other = model(solver);
+        assert_eq!(scatter.kept, other.kept);
+        assert!(sine(&scatter.components, &other.components) < 1e-6, "{}", solver.name());
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit_of_any_method() {
+    let (x, _) = clustered(5, 700, 9, 200);
+    for method in Method::ALL {
+        let bytes = |threads| fit(&Config::new(method, 2), &source(&x), threads).unwrap().to_bytes().unwrap();
+        assert_eq!(bytes(1), bytes(2), "{}", method.name());
+        assert_eq!(bytes(1), bytes(7), "{}", method.name());
+    }
+}
+
+#[test]
+fn every_type_of_number_serves() {
+    let (x, _) = clustered(8, 80, 10, 20);
+    let least = x.data().iter().fold(f64::INFINITY, |m, v| m.min(*v));
+    let most = x.data().iter().fold(f64::NEG_INFINITY, |m, v| m.max(*v));
+    let bytes: Vec<u8> = x.data().iter().map(|v| (255.0 * (v - least) / (most - least)) as u8).collect();
+    let singles: Vec<f32> = bytes.iter().map(|&b| f32::from(b)).collect();
+    let doubles: Vec<f64> = bytes.iter().map(|&b| f64::from(b)).collect();
+    let config = Config::new(Method::Robust, 2);
+    let a = fit(&config, &Memory::new(&bytes, 80, 10).unwrap(), 1).unwrap();
+    let b = fit(&config, &Memory::new(&singles, 80, 10).unwrap(), 1).unwrap();
+    let c = fit(&config, &Memory::new(&doubles, 80, 10).unwrap(), 1).unwrap();
+    assert_eq!(a.kept, c.kept);
+    assert!(sine(&a.components, &c.components) < 1e-4 && sine(&b.components, &c.components) < 1e-4);
+}
+
+#[test]
+fn a_hyperplane_with_most_samples_is_found_and_said() {
+    let mut numbers = Numbers::new(4);
+    let n = 40;
+    let mut x = Matrix::zeros(n, 3);
+    for i in 0..n {
+        (0..3).for_each(|j| x[(i, j)] = numbers.normal());
+        if i < 30 {
+            x[(i, 2)] = 0.0;
+        }
+    }
+    // Along the pair (35, 36) nothing is special; along a pair of samples that differ off the plane alone, it is.
+    (0..2).for_each(|j| x[(39, j)] = x[(0, j)]);
+    let config = with_pairs(vec![[35, 36], [1, 2], [39, 0], [4, 9]]);
+    let model = fit(&config, &source(&x), 1).unwrap();
+    assert!(model.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")), "{:?}", model.warnings);
+    assert!(model.kept[..30].iter().all(|&k| k) && model.kept[30..].iter().all(|&k| !k));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_numbers() {
+    let x = Numbers::new(1).samples(4, 6, 2);
+    let refused = |config: &Config, x: &Matrix, words: &[&str]| match fit(config, &source(x), 1) {
+        Err(Error::Asked(message) | Error::Data(message)) => {
+            assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        }
+        other => panic!("{other:?}"),
+    };
+    refused(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "at least 5"]);
+    let x = Numbers::new(1).samples(12, 6, 2);
+    refused(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
+    refused(&with_pairs(vec![]), &x, &["empty"]);
+    let same = Matrix::from_vec(12, 6, x.row(0).iter().copied().cycle().take(72).collect());
+    refused(&Config::new(Method::Robust, 2), &same, &["are equal"]);
+    refused(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
+    for share in [0.0, 1.0, -0.5, f64::NAN] {
+        refused(&Config::new(Method::Robust, Components::Share(share)), &x, &["share"]);
+    }
+    let mut config = Config::new(Method::Pca, 2);
+    config.loss = Loss::Sine;
+    refused(&config, &x, &["sines"]);
+}
+
+#[test]
+fn scaling_frees_from_units_and_is_undone() {
+    let x = Numbers::new(6).samples(80, 5, 2);
+    let units = [1.0, 1e-3, 1e4, 7.0, 0.2];
+    let mixed = Matrix::from_vec(80, 5, x.data().iter().enumerate().map(|(i, v)| v * units[i % 5]).collect());
+    let mut config = Config::new(Method::Robust, 2);
+    config.scaling = Scaling::Mad;
+    let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&mixed), 1).unwrap());
+    assert!(sine(&a.components, &b.components) < 1e-6);
+    assert_eq!(a.kept, b.kept);
+    let reconstructed = |model: &steradian::Model, x: &Matrix| {
+        let mut out = Vec::new();
+        source(x)
+            .visit(0..80, &mut |block| {
+                out = model.reconstruct_block(&block)?;
+                Ok(())
+            })
+            .unwrap();
+        out
+    };
+    let (plain, scaled) = (reconstructed(&a, &x), reconstructed(&b, &mixed));
+    for (i, (p, s)) in plain.iter().zip(&scaled).enumerate() {
+        assert!((p * units[i % 5] - s).abs() <= 1e-5 * units[i % 5] * (1.0 + p.abs()));
+    }
+    let again = steradian::Model::from_bytes(&b.to_bytes().unwrap()).unwrap();
+    assert_eq!(again, b);
+}
+
+#[test]
+fn a_feature_without_scale_is_named_or_left() {
+    let mut x = Numbers::new(6).samples(30, 4, 2);
+    (0..30).for_each(|i| x[(i, 2)] = 5.0);
+    let mut config = Config::new(Method::Robust, 2);
+    config.scaling = Scaling::Mad;
+    assert_eq!(fit(&config, &source(&x), 1).unwrap().scale.unwrap()[2], 1.0);
+    x[(7, 2)] = 6.0;
+    let error = fit(&config, &source(&x), 1).unwrap_err().to_string();
+    assert!(error.contains("feature 2") && error.contains("more than half"), "{error}");
+}
+
+#[test]
+fn bad_cells_are_cleaned_and_robust_scores_see_past_them() {
+    let mut numbers = Numbers::new(12);
+    let x = numbers.samples(150, 40, 2);
+    let truth = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
+    let mut hit = x.clone();
+    let mut bad = vec![false; 150 * 40];
+    for (cell, bad) in bad.iter_mut().enumerate() {
+        if numbers.uniform() < 0.08 {
+            *bad = true;
+            hit.data_mut()[cell] += if numbers.uniform() < 0.5 { 60.0 } else { -60.0 };
+        }
+    }
+    let model = fit(&Config::new(Method::Cells, 2), &source(&hit), 2).unwrap();
+    assert_eq!(model.config.cells, Cells::Clean);
+    assert!(sine(&model.components, &truth.components) < 0.05, "{}", sine(&model.components, &truth.components));
+    let share = model.cells.as_ref().unwrap().share;
+    assert!((0.07..0.12).contains(&share), "{share}");
+    let robust = fit(&Config::new(Method::Robust, 2), &source(&hit), 2).unwrap();
+    assert!(sine(&robust.components, &truth.components) > 0.1, "the case is hard for whole samples");
+    source(&hit)
+        .visit(0..150, &mut |block| {
+            let found = model.bad_cells_block(&block)?.unwrap();
+            let hits = found.iter().zip(&bad).filter(|(f, b)| **f && **b).count();
+            assert!(hits as f64 > 0.99 * bad.iter().filter(|b| **b).count() as f64);
+            let (plain, robust) = (model.transform_block(&block)?, model.robust_transform_block(&block)?);
+            let mut wanted = Vec::new();
+            source(&x).visit(0..150, &mut |clean| {
+                wanted = model.transform_block(&clean)?;
+                Ok(())
+            })?;
+            assert!(difference(&robust, &wanted) < 2.0, "{}", difference(&robust, &wanted));
+            assert!(difference(&plain, &wanted) > 10.0);
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn flags_follow_the_two_distances() {
+    let (x, _) = clustered(21, 200, 12, 40);
+    let model = fit(&Config::new(Method::Robust, 2), &source(&x), 1).unwrap();
+    source(&x)
+        .visit(0..200, &mut |block| {
+            let found = model.diagnose_block(&block)?;
+            assert!(found[160..].iter().all(|d| d.flag.is_outlier()));
+            let regular = found[..160].iter().filter(|d| d.flag == Flag::Regular).count();
+            assert!(regular > 140, "{regular}");
+            let contributions = model.contributions_block(&block)?;
+            for (row, d) in contributions.chunks(12).zip(&found) {
+                assert!((row.iter().sum::<f64>() - 1.0).abs() < 1e-9 || d.orthogonal_distance == 0.0);
+            }
+            Ok(())
+        })
+        .unwrap();
+    // With as many components as features nothing is orthogonal.
+    let whole = fit(&Config::new(Method::Angular, 12), &source(&x), 1).unwrap();
+    assert!(whole.cutoffs[1].is_nan());
+}
+
+#[test]
+fn the_number_of_components_is_found() {
+    let x = Numbers::new(31).samples(120, 20, 3);
+    let auto = fit(&Config::new(Method::Robust, Components::Auto), &source(&x), 1).unwrap();
+    assert_eq!(auto.n_components(), 3, "{:?}", auto.chosen);
+    let share = fit(&Config::new(Method::Robust, Components::Share(0.5)), &source(&x), 1).unwrap();
+    assert!(share.n_components() <= 3 && share.chosen.is_some() && share.total_variance.is_some());
+    let again = steradian::Model::from_bytes(&auto.to_bytes().unwrap()).unwrap();
+    assert_eq!(again, auto);
+}
+
+#[test]
+fn a_screen_serves_alone() {
+    let (x, _) = clustered(17, 100, 8, 30);
+    let runner = Local::new(2).unwrap();
+    let found = steradian::screen(&Config::new(Method::Robust, 2), &source(&x), &runner).unwrap();
+    assert!(found.kept[70..].iter().all(|k| !k) && found.kept[..70].iter().filter(|k| **k).count() > 55);
+    assert!(found.measures[70..].iter().all(|o| *o > 10.0));
+    let cone = steradian::screen(&Config::new(Method::Tae, 2), &source(&x), &runner).unwrap();
+    let model = fit(&Config::new(Method::Tae, 2), &source(&x), 1).unwrap();
+    assert_eq!(cone.kept, model.kept);
+    assert!(cone.measures.iter().zip(&cone.kept).all(|(angle, kept)| *kept == (*angle <= 60.0)));
+    let new = found.measure(&source(&x), &runner).unwrap();
+    assert!(difference(&new, &found.measures) < 1e-9);
+}
