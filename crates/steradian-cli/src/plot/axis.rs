@@ -6,8 +6,8 @@ const WIDE: f64 = 1e3;
 const ROOM: f64 = 1.06;
 /// Decades of such room at most.
 const MOST_ROOM: f64 = 0.3;
-/// Ticks of a linear axis, about.
-const TICKS: f64 = 7.0;
+/// Ticks of a linear axis at most.
+const TICKS: f64 = 9.0;
 /// Named decades of a logarithmic axis at most.
 const MOST_DECADES: i32 = 7;
 
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(names(&axis(1.0)), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(names(&axis(430.0)), ["0", "100", "200", "300", "400"]);
         let tiny = Axis::new([2e-8, 4.1e-7].into_iter(), f64::NAN);
-        assert_eq!(names(&tiny), ["0", "1e-7", "2e-7", "3e-7", "4e-7"]);
+        assert_eq!(names(&tiny), ["0", "5e-8", "1e-7", "1.5e-7", "2e-7", "2.5e-7", "3e-7", "3.5e-7", "4e-7"]);
         let huge = Axis::new([2e8, 1.3e9].into_iter(), f64::NAN);
         assert_eq!(names(&huge), ["0", "2e8", "4e8", "6e8", "8e8", "1e9", "1.2e9"]);
     }

@@ -29,7 +29,10 @@ impl Area {
 #[derive(Debug)]
 pub struct Labels {
     frame: Area,
+    /// What no label may cover; the labels placed so far are among it.
     taken: Vec<Area>,
+    /// What a label covers only where there is no other room.
+    avoided: Vec<Area>,
 }
 
 /// Directions from a point in which its label is tried, the best first.
@@ -39,26 +42,34 @@ const AROUND: [Place; 8] =
 const DISTANCES: [f64; 3] = [2.0, 9.0, 18.0];
 
 impl Labels {
-    /// Within a frame, beside things that are there already.
-    pub fn new(frame: Area, taken: Vec<Area>) -> Self {
-        Self { frame, taken }
+    /// Within a frame, beside things that are there already: some must stay free, others had better.
+    pub fn new(frame: Area, taken: Vec<Area>, avoided: Vec<Area>) -> Self {
+        Self { frame, taken, avoided }
     }
 
     /// The middle of the room for a label of this size beside a point; none when all is taken.
-    pub fn place(&mut self, [x, y]: Place, width: f64, height: f64) -> Option<Place> {
-        for distance in DISTANCES {
-            for [across, down] in AROUND {
-                let away = MARK + distance;
-                let middle = [x + across * (away + width / 2.0), y + down * (away + height / 2.0) * slack(across)];
+    pub fn place(&mut self, point: Place, width: f64, height: f64) -> Option<Place> {
+        let free = |area: &Area, others: &[Area]| !others.iter().any(|other| other.overlaps(area));
+        let allowed = |area: &Area| self.frame.holds(area) && free(area, &self.taken);
+        let found = candidates(point, width, height)
+            .find(|&middle| {
                 let area = around(middle, width, height);
-                if self.frame.holds(&area) && !self.taken.iter().any(|other| other.overlaps(&area)) {
-                    self.taken.push(area);
-                    return Some(middle);
-                }
-            }
-        }
-        None
+                allowed(&area) && free(&area, &self.avoided)
+            })
+            .or_else(|| candidates(point, width, height).find(|&middle| allowed(&around(middle, width, height))))?;
+        self.taken.push(around(found, width, height));
+        Some(found)
     }
+}
+
+/// The middles of places for a label, the best first.
+fn candidates([x, y]: Place, width: f64, height: f64) -> impl Iterator<Item = Place> {
+    DISTANCES.into_iter().flat_map(move |distance| {
+        AROUND.into_iter().map(move |[across, down]| {
+            let away = MARK + distance;
+            [x + across * (away + width / 2.0), y + down * (away + height / 2.0) * slack(across)]
+        })
+    })
 }
 
 /// Labels to a side need to rise less than those above.
@@ -78,7 +89,7 @@ mod tests {
     #[test]
     fn labels_of_a_heap_do_not_overlap() {
         let frame = Area { left: 0.0, top: 0.0, right: 300.0, bottom: 200.0 };
-        let mut labels = Labels::new(frame, vec![around([150.0, 100.0], 8.0, 8.0)]);
+        let mut labels = Labels::new(frame, vec![around([150.0, 100.0], 8.0, 8.0)], Vec::new());
         let placed: Vec<_> = (0..40).filter_map(|_| labels.place([150.0, 100.0], 30.0, 12.0)).collect();
         assert!((8..40).contains(&placed.len()), "{}", placed.len());
         for (i, area) in labels.taken.iter().enumerate() {
@@ -90,8 +101,18 @@ mod tests {
     #[test]
     fn a_corner_leaves_one_side() {
         let frame = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 100.0 };
-        let [x, _] = Labels::new(frame, Vec::new()).place([98.0, 50.0], 30.0, 12.0).unwrap();
+        let [x, _] = Labels::new(frame, Vec::new(), Vec::new()).place([98.0, 50.0], 30.0, 12.0).unwrap();
         assert!(x < 98.0);
-        assert_eq!(Labels::new(frame, Vec::new()).place([50.0, 50.0], 300.0, 12.0), None);
+        assert_eq!(Labels::new(frame, Vec::new(), Vec::new()).place([50.0, 50.0], 300.0, 12.0), None);
+    }
+
+    #[test]
+    fn other_marks_are_covered_only_when_there_is_no_other_room() {
+        let frame = Area { left: 0.0, top: 0.0, right: 200.0, bottom: 100.0 };
+        let to_the_right = around([130.0, 50.0], 40.0, 10.0);
+        let [x, _] = Labels::new(frame, Vec::new(), vec![to_the_right]).place([100.0, 50.0], 30.0, 12.0).unwrap();
+        assert!(x < 100.0);
+        let [x, _] = Labels::new(frame, Vec::new(), vec![frame]).place([100.0, 50.0], 30.0, 12.0).unwrap();
+        assert!(x > 100.0);
     }
 }

@@ -28,6 +28,8 @@ const MOST_MARKS: usize = 50_000;
 const TILE: f64 = 4.0;
 /// Shades of a density.
 const SHADES: usize = 5;
+/// Marks that labels keep clear of at most.
+const MOST_AVOIDED: usize = 2000;
 /// Characters of a label at most.
 const LONGEST_LABEL: usize = 24;
 
@@ -221,6 +223,12 @@ impl OutlierMap<'_> {
         found
     }
 
+    /// The marks that labels had better not cover; of very many flagged samples some will be.
+    fn flagged_marks(&self, places: &[Option<Place>]) -> Vec<Area> {
+        let flagged = self.samples.iter().zip(places).filter(|(sample, _)| sample.flag != Flag::Regular);
+        flagged.filter_map(|(_, place)| Some(around((*place)?, 2.0 * MARK, 2.0 * MARK))).take(MOST_AVOIDED).collect()
+    }
+
     /// Labels beside their samples, each with a line to its mark when it is not next to it.
     fn names(&self, typeface: &Typeface, frame: Area, axes: &[Axis; 2], places: &[Option<Place>]) -> Vec<Shape> {
         const SIZE: f64 = 11.5;
@@ -232,21 +240,24 @@ impl OutlierMap<'_> {
             })
             .collect();
         let mut taken: Vec<Area> = labelled.iter().map(|(place, _)| around(*place, 2.0 * MARK, 2.0 * MARK)).collect();
-        for (text, _) in self.cutoff_words(&frame, axes).iter().filter(|(text, _)| text.anchor == Anchor::End) {
-            let width = typeface.width(&text.words, text.size);
-            taken.push(around([text.at[0] - width / 2.0, text.at[1] - 4.0], width, text.size + 2.0));
+        let mut avoided = self.flagged_marks(places);
+        for (text, [from, to]) in self.cutoff_words(&frame, axes) {
+            avoided.push(Area { left: from[0] - 2.0, top: from[1] - 2.0, right: to[0] + 2.0, bottom: to[1] + 2.0 });
+            if text.anchor == Anchor::End {
+                let width = typeface.width(&text.words, text.size);
+                taken.push(around([text.at[0] - width / 2.0, text.at[1] - 4.0], width, text.size + 2.0));
+            }
         }
-        let mut labels = Labels::new(frame, taken);
+        let mut labels = Labels::new(frame, taken, avoided);
         let mut shapes = Vec::new();
         for (place, name) in labelled {
             let width = typeface.width(&name, SIZE);
             let Some(middle) = labels.place(place, width + 2.0, SIZE + 1.0) else { continue };
-            let near = [middle[0].clamp(place[0] - width / 2.0, place[0] + width / 2.0), middle[1]];
             let end = [
                 place[0].clamp(middle[0] - width / 2.0, middle[0] + width / 2.0),
                 place[1].clamp(middle[1] - SIZE / 2.0, middle[1] + SIZE / 2.0),
             ];
-            if (end[0] - place[0]).hypot(end[1] - place[1]) > MARK + 6.0 && near != place {
+            if (end[0] - place[0]).hypot(end[1] - place[1]) > MARK + 6.0 {
                 shapes.push(line(place, end, 0.7, FAINT));
             }
             shapes.push(words([middle[0], middle[1] + 0.36 * SIZE], SIZE, INK, Anchor::Middle, name));
