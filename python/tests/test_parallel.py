@@ -26,10 +26,10 @@ def test_joblib(table: np.ndarray, backend: str) -> None:
 
 
 def test_fork_while_a_fit_runs(table: np.ndarray) -> None:
-    X = np.random.default_rng(0).standard_normal((20_000, 300), dtype=np.float32)
+    X = np.random.default_rng(0).standard_normal((20_000, 300), dtype=np.float32) * np.linspace(5, 1, 300) ** 2
     context = multiprocessing.get_context("fork")
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(lambda: AngularEmbedding(10, solver="krylov", tol=1e-10).fit(X))
+        running = pool.submit(lambda: AngularEmbedding.paper(10).set_params(solver="krylov").fit(X))
         with context.Pool(1) as children:
             found = children.apply_async(components, (table, 0)).get(timeout=20)
         running.result()

@@ -32,9 +32,9 @@ def marked() -> np.ndarray:
     """One sample of each flag among regular ones."""
     rng = np.random.default_rng(2)
     X = (rng.standard_normal((150, 2)) * [4, 2]) @ np.eye(2, 7) + 0.3 * rng.standard_normal((150, 7))
-    X[0, :2] = [40, 0]
+    X[0] = [18, 0, 0, 0, 0, 0, 0]
     X[1, 4] = 12
-    X[2] = [40, 0, 0, 0, 0, 25, 0]
+    X[2] = [18, 0, 0, 0, 0, 25, 0]
     return X
 
 

@@ -98,19 +98,12 @@ def _of_pandas(frame: Any) -> Samples:
     """Columns where they lie; a frame of one type that lies in one piece is one array."""
     if frame.shape[1] == 0:
         return Samples.from_array(np.empty(frame.shape))
-    first, last = frame.iloc[:, 0], frame.iloc[:, -1]
-    if isinstance(first.dtype, np.dtype) and first.dtype.kind in "fiub" and first.dtype == last.dtype:
-        owner = _owner(first.to_numpy())
-        if owner is _owner(last.to_numpy()) and owner.shape in (frame.shape, frame.shape[::-1]):
-            return Samples.from_array(frame.to_numpy(copy=False))
+    # One block of one type is one array; where pandas does not tell, columns are as good.
+    if getattr(getattr(frame, "_mgr", None), "nblocks", 0) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype):
+        array = frame.to_numpy(copy=False)
+        if array.dtype.kind in "fiub":
+            return Samples.from_array(array)
     return _of_columns((name, _pandas_column(name, column)) for name, column in frame.items())
-
-
-def _owner(array: Any) -> Any:
-    """The array at the end of the chain of views."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
 
 
 def _pandas_column(name: object, column: Any) -> Any:

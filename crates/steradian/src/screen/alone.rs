@@ -4,7 +4,7 @@
 //! | screen | measure | trusted |
 //! |---|---|---|
 //! | cone | the angle to the pivot, in degrees | within the cone |
-//! | outlyingness | o, the largest standardised distance along the directions | o^(2/3) within the bulk |
+//! | outlyingness | o, the largest standardised distance along the directions | o^(2/3) within 97.5 % of the bulk, were it normal |
 //! | everyone | 0 | all |
 //!
 //! Cost: that of the screen in a fit, and one pass more for the angles. An outlyingness screen keeps its directions, 8 D
@@ -23,6 +23,7 @@ use crate::model::{ConeReport, Model};
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units};
+use crate::univariate::NORMAL_975;
 
 /// What a screen found, and how it measures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -101,7 +102,7 @@ fn without_outlying<R: Runner>(
     let h = outlyingness::majority(source.shape().samples, 1);
     let mut gauges = Vec::new();
     let outlying = outlyingness::measured(screen, 1, source, seed, runner, |gauge| gauges.push(gauge))?;
-    let cutoff = bulk_limit(&outlying.values, h).powf(1.5);
+    let cutoff = bulk_limit(&outlying.values, h, NORMAL_975).powf(1.5);
     Ok(FittedScreen {
         kept: outlying.values.iter().map(|o| *o <= cutoff).collect(),
         measures: outlying.values,

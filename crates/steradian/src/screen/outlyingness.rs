@@ -157,14 +157,14 @@ pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
 
 /// The samples whose distance is within the bulk of all, judged by the shortest window that holds `h` of them.
 pub(crate) fn near(distances: &[f64], h: usize) -> Vec<bool> {
-    let limit = bulk_limit(distances, h);
+    let limit = bulk_limit(distances, h, NEAR);
     distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect()
 }
 
-/// The end of the bulk of some distances, to the power of 2/3.
-pub(crate) fn bulk_limit(distances: &[f64], h: usize) -> f64 {
+/// The end of the bulk of some distances, to the power of 2/3: so many standard deviations above its location.
+pub(crate) fn bulk_limit(distances: &[f64], h: usize, deviations: f64) -> f64 {
     let bulk = shortest_window(distances.iter().map(|od| od.powf(2.0 / 3.0)).collect(), h);
-    bulk.location + NEAR * bulk.scale
+    bulk.location + deviations * bulk.scale
 }
 
 /// Pairs of samples that differ: those given, or drawn ones.

@@ -59,7 +59,8 @@ def outlier_map(
             ha="right" if left else "left",
         )
     ax.set(xlabel="score distance", ylabel="orthogonal distance", title="Outlier map")
-    ax.set_xlim(left=0)
-    ax.set_ylim(bottom=0)
+    # Room for the names of the farthest.
+    ax.set_xlim(0, 1.08 * ax.get_xlim()[1])
+    ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.legend(frameon=False, fontsize="small")
     return ax
