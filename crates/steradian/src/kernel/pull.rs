@@ -94,7 +94,11 @@ impl<T: Element> WithSimd for AddWeighted<'_, T> {
         for group in groups {
             let w = group.map(|(_, w)| w);
             let [Some(a), Some(b), Some(c), Some(d)] = group.map(|(row, _)| self.data.row(row, start, end)) else {
-                group.iter().for_each(|&(row, w)| add_row(self.data, row, w, start, self.point, self.sums));
+                // In the same order as below, so that the sums do not depend on how the numbers lie.
+                for (j, (sum, y)) in self.sums.iter_mut().zip(self.point).enumerate() {
+                    let [a, b, c, d] = group.map(|(row, w)| (self.data.get(row, start + j).widen() - y) * w);
+                    *sum += (a + b) + (c + d);
+                }
                 continue;
             };
             let values = a.iter().zip(b).zip(c).zip(d).zip(self.point);
