@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Numbers, difference, fit, product, sine, source};
-use steradian::{BlockElement, Center, Config, Loss, Matrix, Memory, Method, Model, Solver};
+use steradian::{BlockElement, Center, Config, Matrix, Memory, Method, Model, Solver};
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
@@ -46,15 +46,14 @@ fn tall_wide_and_deficient_in_every_type() {
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 500.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 5.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        for method in Method::ALL {
+        // Methods that fit more than once take weights from rough answers; tests/robust.rs holds their solvers together.
+        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             let mut config = Config::new(method, 3);
             config.tolerance = 1e-9;
-            // Weights that follow from rough answers in single precision differ a little from solver to solver.
-            let rough = if config.loss == Loss::Sine { 5e-6 } else { 1e-6 };
             agree(&models(x.data(), n, features, &config), 1e-8, &format!("{name} f64 {method:?}"));
-            agree(&models(&single, n, features, &config), rough, &format!("{name} f32 {method:?}"));
-            agree(&models(&words, n, features, &config), rough, &format!("{name} u16 {method:?}"));
-            agree(&models(&bytes, n, features, &config), rough, &format!("{name} u8 {method:?}"));
+            agree(&models(&single, n, features, &config), 1e-6, &format!("{name} f32 {method:?}"));
+            agree(&models(&words, n, features, &config), 1e-6, &format!("{name} u16 {method:?}"));
+            agree(&models(&bytes, n, features, &config), 1e-6, &format!("{name} u8 {method:?}"));
         }
     }
 }

@@ -21,7 +21,7 @@ fn samples(n: usize, outliers: usize, cutoffs: [f64; 2], far: f64) -> Vec<Diagno
     let sample = |i: usize| {
         let (a, b, c) = (normal(i + 1, 2, 3), normal(i + 1, 5, 7), normal(i + 1, 11, 13));
         let beyond = if i < outliers { far } else { 0.0 };
-        let score = a.hypot(b) + if i % 3 == 0 { beyond * cutoffs[0] } else { 0.0 };
+        let score = a.hypot(b) + if i.is_multiple_of(3) { beyond * cutoffs[0] } else { 0.0 };
         let orthogonal = (0.5 + 0.15 * c).abs() + if i % 3 < 2 { beyond } else { 0.0 };
         let score = if i % 50 == 49 { score + 2.5 } else { score };
         let flag = Flag::of([score, orthogonal], cutoffs);
