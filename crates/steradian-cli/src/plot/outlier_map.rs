@@ -183,7 +183,16 @@ impl OutlierMap<'_> {
                 false => vec![Shape::Marks { mark, color, opacity, places: of(flag) }],
             }
         };
-        Flag::ALL.into_iter().flat_map(draw).collect()
+        let mut shapes: Vec<Shape> = Flag::ALL.into_iter().flat_map(draw).collect();
+        if dense {
+            // Within a density a name needs a mark to stand beside.
+            let named = self.labels.iter().filter_map(|(i, _)| Some((self.samples.get(*i)?.flag, places[*i]?)));
+            shapes.extend(named.map(|(flag, place)| {
+                let (mark, color, _) = look(flag);
+                Shape::Marks { mark, color: color.map(|c| c / 2), opacity: 1.0, places: vec![place] }
+            }));
+        }
+        shapes
     }
 
     fn cutoff_lines(&self, frame: &Area, axes: &[Axis; 2]) -> Vec<Shape> {
@@ -217,8 +226,10 @@ impl OutlierMap<'_> {
         }
         if !self.cutoffs[1].is_nan() {
             let y = upwards(frame, axes[1].share(self.cutoffs[1]));
-            let at = [frame.right, y - 5.0];
-            found.push((text(at, Anchor::End, self.cutoffs[1]), [[frame.left, y], [frame.right, y]]));
+            // At the end that the other cutoff's line is far from.
+            let crowded = !self.cutoffs[0].is_nan() && axes[0].share(self.cutoffs[0]) > 0.85;
+            let (x, anchor) = if crowded { (frame.left + 4.0, Anchor::Start) } else { (frame.right, Anchor::End) };
+            found.push((text([x, y - 5.0], anchor, self.cutoffs[1]), [[frame.left, y], [frame.right, y]]));
         }
         found
     }
@@ -243,10 +254,13 @@ impl OutlierMap<'_> {
         let mut avoided = self.flagged_marks(places);
         for (text, [from, to]) in self.cutoff_words(&frame, axes) {
             avoided.push(Area { left: from[0] - 2.0, top: from[1] - 2.0, right: to[0] + 2.0, bottom: to[1] + 2.0 });
-            if text.anchor == Anchor::End {
-                let width = typeface.width(&text.words, text.size);
-                taken.push(around([text.at[0] - width / 2.0, text.at[1] - 4.0], width, text.size + 2.0));
-            }
+            let width = typeface.width(&text.words, text.size);
+            let middle = match text.anchor {
+                Anchor::Start => text.at[0] + width / 2.0,
+                Anchor::Middle => text.at[0],
+                Anchor::End => text.at[0] - width / 2.0,
+            };
+            taken.push(around([middle, text.at[1] - 4.0], width, text.size + 2.0));
         }
         let mut labels = Labels::new(frame, taken, avoided);
         let mut shapes = Vec::new();

@@ -5,5 +5,6 @@ mod demo;
 mod golden;
 mod interrupt;
 mod lab;
+mod outliers;
 mod refusals;
 mod threads;

@@ -112,6 +112,7 @@ fn many_samples_become_density_in_a_small_file() {
     let many = drawn("many", &scene);
     assert!(many.len() < 500_000, "{}", many.len());
     assert!(many.contains("h4v4h-4z") && marks(&scene, Mark::Circle) == 0);
+    assert_eq!(marks(&scene, Mark::Diamond) + marks(&scene, Mark::Triangle), 12, "each name has its mark");
 }
 
 #[test]

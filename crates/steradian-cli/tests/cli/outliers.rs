@@ -1,0 +1,72 @@
+//! `outliers`: flags in a file, the worst by name, and the map.
+
+use crate::lab::{Lab, stderr};
+
+/// Forty named rows near a line in the plane of three features, and two far off it.
+fn places() -> Lab {
+    let lab = Lab::new();
+    let mut text = String::from("name,x,y,z\n");
+    for i in 0..40 {
+        let t = f64::from(i) - 20.0;
+        let wobble = |k: i32| 0.1 * f64::from((i * k) % 7 - 3);
+        text += &format!("place{i},{},{},{}\n", t + wobble(3), 2.0 * t + wobble(5), wobble(2));
+    }
+    text += "Ås & co,1,2,300\n<edge>,-3,-6,-250\n";
+    lab.write("places.csv", text);
+    lab.ok("fit places.csv --row-names -d 1 -o places.safetensors");
+    lab
+}
+
+#[test]
+fn the_map_names_the_worst() {
+    let lab = places();
+    let line = "outliers places.safetensors places.csv --row-names -o flags.csv --plot map.svg";
+    let printed = lab.ok(line);
+    assert!(printed.contains("40 (Ås & co)") && printed.contains("wrote map.svg"), "{printed}");
+    let flags = String::from_utf8(lab.read("flags.csv")).unwrap();
+    let off: Vec<&str> =
+        flags.lines().filter(|line| line.ends_with("orthogonal") || line.ends_with("bad_leverage")).collect();
+    assert!(off.iter().any(|line| line.starts_with("40,")) && off.iter().any(|line| line.starts_with("41,")));
+    let map = String::from_utf8(lab.read("map.svg")).unwrap();
+    for part in ["<svg", "Ås &amp; co", "&lt;edge&gt;", "places.csv: robust, d = 1", "orthogonal distance"] {
+        assert!(map.contains(part), "{part}");
+    }
+    // Equal fits give equal pictures.
+    lab.ok(&line.replace("map.svg", "again.svg"));
+    assert_eq!(lab.read("again.svg"), map.into_bytes());
+    lab.ok(&line.replace("map.svg", "map.png"));
+    assert!(lab.read("map.png").starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn pictures_of_other_kinds_are_refused_before_the_work() {
+    let lab = places();
+    let line = "outliers places.safetensors places.csv --row-names --plot";
+    lab.refuse(2, &format!("{line} map.pdf"), &["map.pdf", ".png or .svg"]);
+    lab.refuse(4, &format!("{line} nowhere/map.png"), &["nowhere"]);
+}
+
+#[test]
+fn names_that_are_read_as_numbers_are_pointed_out() {
+    let lab = Lab::new();
+    lab.write("r.csv", ",x,y\n1,1.0,2.1\n2,2.0,3.9\n3,3.0,6.2\n4,4.5,8.8\n5,5.0,10.1\n");
+    let output = lab.run("fit r.csv --method pca -d 1 -o r.safetensors");
+    assert!(output.status.success() && stderr(&output).contains("say --row-names"), "{}", stderr(&output));
+    let output = lab.run("fit r.csv --row-names --method pca -d 1 -o r.safetensors");
+    assert!(!stderr(&output).contains("--row-names"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_column_of_numbers_at_once() {
+    let lab = Lab::new();
+    let mut text = String::from("maker,price,fuel,weight,built\n");
+    for i in 0..30 {
+        let price = if i == 4 { "NA".to_string() } else { format!("{}", 10 + i * i % 17) };
+        text += &format!("m{i},{price},petrol,{},2020-01-{:02}\n", 900 + 13 * (i * 7 % 11), i + 1);
+    }
+    lab.write("cars.csv", text);
+    lab.refuse(3, "fit cars.csv -d 1 -o m.safetensors", &["column \"maker\"", "--columns numeric", "price, weight"]);
+    let asked = "fit cars.csv --columns numeric --missing drop --method pca -d 1 -o m.safetensors --json";
+    let report = lab.json(asked);
+    assert_eq!((&report["n_samples"], &report["n_features"]), (&29.into(), &2.into()));
+}
