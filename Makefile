@@ -5,11 +5,14 @@ CARGO ?= cargo
 export STERADIAN_DATA ?= $(abspath ../shared/data)
 # The scripts that reference figures were made with; the same holds for them.
 export STERADIAN_REFERENCE ?= $(abspath ../shared/reference)
+# Property tests draw the same problems every time, so that a change is judged by itself; `make explore` draws others.
+export PROPTEST_RNG_SEED ?= 1999
+export HYPOTHESIS_PROFILE ?= same
 # Where cargo builds, and where Python's tools and the package under test live.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
+.PHONY: demo test explore test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
@@ -17,6 +20,10 @@ demo:
 
 ## All tests: library, files, command line, Python package, examples in the docs
 test: test-rust test-python
+
+## The tests on problems that were never drawn before
+explore:
+	PROPTEST_RNG_SEED=$$(date +%s) HYPOTHESIS_PROFILE=fresh $(MAKE) test
 
 test-rust:
 	$(CARGO) test --workspace --all-features

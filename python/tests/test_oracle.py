@@ -53,7 +53,7 @@ def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
     return X.astype(dtype), d
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(tables(), st.sampled_from(["auto", "scatter", "gram", "krylov"]), st.sampled_from(["C", "Fortran", "strided"]))
 def test_paper_is_the_formula(made: tuple[np.ndarray, int], solver: str, order: str) -> None:
     X, d = made
@@ -74,7 +74,7 @@ def test_paper_is_the_formula(made: tuple[np.ndarray, int], solver: str, order: 
     assert (model.components_[np.arange(d), largest] > 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables(), st.floats(20, 89), st.booleans())
 def test_cone_is_the_formula(made: tuple[np.ndarray, int], degrees: float, signed: bool) -> None:
     X, d = made
@@ -95,7 +95,7 @@ def test_cone_is_the_formula(made: tuple[np.ndarray, int], degrees: float, signe
     assert oracle.sine(model.components_, vectors) < 1e-5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(tables())
 def test_scores_and_back(made: tuple[np.ndarray, int]) -> None:
     X, d = made
@@ -112,7 +112,7 @@ def test_scores_and_back(made: tuple[np.ndarray, int]) -> None:
     np.testing.assert_allclose(model.transform(back), scores, atol=20 * near + 1e-5 * float(np.abs(X).max()))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables())
 def test_every_place_in_memory_gives_the_same_bits(made: tuple[np.ndarray, int]) -> None:
     X, d = made
@@ -125,7 +125,7 @@ def test_every_place_in_memory_gives_the_same_bits(made: tuple[np.ndarray, int])
         np.testing.assert_array_equal(models["C"].transform(view), models["C"].transform(X), err_msg=name)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables())
 def test_pca_is_the_formula(made: tuple[np.ndarray, int]) -> None:
     X, d = made

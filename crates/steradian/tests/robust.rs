@@ -9,7 +9,9 @@ use steradian::{
     Source,
 };
 
-/// Samples of a plane with noise, the last `outliers` of them in a tight cluster far off it.
+/// Samples of a plane with noise, the last `outliers` of them in a tight cluster, some ten times as far off as the plane's
+/// samples reach. (At a third of that, directions through pairs of the cluster can make it look like the bulk: a limit of
+/// Stahel and Donoho's measure itself.)
 fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, Matrix) {
     let mut numbers = Numbers::new(seed);
     let x = numbers.samples(n, features, 2);
@@ -18,7 +20,7 @@ fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, 
     let away: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
     for i in n - outliers..n {
         for j in 0..features {
-            hit[(i, j)] = 40.0 * away[j] + 0.1 * numbers.normal();
+            hit[(i, j)] = 120.0 * away[j] + 0.1 * numbers.normal();
         }
     }
     (hit, clean)

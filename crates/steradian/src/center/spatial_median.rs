@@ -113,7 +113,7 @@ pub(crate) fn by_passes(
     impl<R: Runner> Pulled for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
             let sum = self.runner.run(&Pull::new(y, self.kept, self.coincidence), self.source)?;
-            let plain = |values: Vec<f64>| Imaged { image: values.clone(), own: values };
+            let plain = |values: Vec<f64>| Imaged { own: values, image: None };
             let weighed = Evaluation::new(plain(y.to_vec()), plain(sum.pull), sum.inverse_lengths, sum.coincident);
             Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..weighed })
         }
@@ -162,8 +162,8 @@ pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Res
                 }
             }
             pull.iter_mut().zip(a).for_each(|(p, a)| *p -= inverse_lengths * a);
-            let pull = Imaged { image: self.times(&pull), own: pull };
-            let point = Imaged { own: a.to_vec(), image: ka };
+            let pull = Imaged { image: Some(self.times(&pull)), own: pull };
+            let point = Imaged { own: a.to_vec(), image: Some(ka) };
             Ok(Evaluation { lengths, nearest, ..Evaluation::new(point, pull, inverse_lengths, coincident) })
         }
 

@@ -29,16 +29,16 @@ const ROUNDING: f64 = 1e-14;
 /// Evaluations before giving up.
 pub(crate) const MAX_EVALUATIONS: usize = 100;
 
-/// A vector of the representation, and what inner products are taken with.
+/// A vector of the representation, and what inner products are taken with: itself where there is no image.
 #[derive(Debug, Clone)]
 pub(crate) struct Imaged {
     pub own: Vec<f64>,
-    pub image: Vec<f64>,
+    pub image: Option<Vec<f64>>,
 }
 
 impl Imaged {
     fn dot(&self, other: &Self) -> f64 {
-        self.own.iter().zip(&other.image).map(|(a, b)| a * b).sum()
+        self.own.iter().zip(other.image.as_ref().unwrap_or(&other.own)).map(|(a, b)| a * b).sum()
     }
 
     fn length(&self) -> f64 {
@@ -46,8 +46,15 @@ impl Imaged {
     }
 
     fn add(&mut self, factor: f64, other: &Self) {
-        self.own.iter_mut().zip(&other.own).for_each(|(a, b)| *a += factor * b);
-        self.image.iter_mut().zip(&other.image).for_each(|(a, b)| *a += factor * b);
+        let add = |to: &mut [f64], from: &[f64]| to.iter_mut().zip(from).for_each(|(a, b)| *a += factor * b);
+        add(&mut self.own, &other.own);
+        if let (Some(to), Some(from)) = (&mut self.image, &other.image) {
+            add(to, from);
+        }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        self.own.iter_mut().chain(self.image.iter_mut().flatten()).for_each(|x| *x *= factor);
     }
 
     fn minus(mut self, other: &Self) -> Self {
@@ -87,8 +94,9 @@ impl Evaluation {
     }
 
     fn plain_step(&self) -> Imaged {
-        let scaled = |values: &[f64]| values.iter().map(|x| self.per_pull * x).collect();
-        Imaged { own: scaled(&self.pull.own), image: scaled(&self.pull.image) }
+        let mut step = self.pull.clone();
+        step.scale(self.per_pull);
+        step
     }
 }
 
@@ -130,8 +138,8 @@ pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64
         }
         retreats = 0;
         let plain = e.plain_step();
-        let step = if e.coincident == 0 { curvature.step(&e) } else { plain.clone() };
         let plain_length = plain.length();
+        let step = if e.coincident == 0 { curvature.step(&e) } else { plain };
         let reach = step.length().max(plain_length);
         // Beside a sample every step is short, since that sample outweighs the others: the sample itself decides.
         let beside = e.nearest.filter(|(_, distance)| *distance < BESIDE * plain_length);
@@ -198,7 +206,7 @@ impl Curvature {
             Some((_, fall, product)) => product / fall.dot(fall),
             None => e.per_pull,
         };
-        q.own.iter_mut().chain(&mut q.image).for_each(|x| *x *= first);
+        q.scale(first);
         for ((step, fall, product), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {
             let beta = q.dot(fall) / product;
             q.add(alpha - beta, step);
