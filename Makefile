@@ -12,14 +12,14 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
+.PHONY: demo test explore test-rust test-python test-report install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
 	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
 
-## All tests: library, files, command line, Python package, examples in the docs
-test: test-rust test-python
+## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
+test: test-rust test-python test-report
 
 ## The tests on problems that were never drawn before
 explore:
@@ -30,6 +30,16 @@ test-rust:
 
 test-python: $(TARGET)/debug/steradian install-python
 	$(VENV)/bin/python -m pytest -c python/pyproject.toml python/tests
+
+# The report of a clip in a real Chromium: playwright's, or the system's where that cannot be had; skips, and says so, without both.
+test-report: $(TARGET)/debug/steradian .venv-report/ready
+	STERADIAN=$(abspath $(TARGET))/debug/steradian .venv-report/bin/python -m pytest -rs -p no:cacheprovider crates/steradian-cli/tests/report
+
+.venv-report/ready: crates/steradian-cli/tests/report/requirements.txt
+	python3 -m venv .venv-report
+	.venv-report/bin/pip install --quiet --requirement crates/steradian-cli/tests/report/requirements.txt
+	which chromium chromium-browser google-chrome || .venv-report/bin/playwright install chromium || true
+	touch $@
 
 # `cargo test` has built it already; this is for the Python tests alone.
 $(TARGET)/debug/steradian:
@@ -101,6 +111,20 @@ bench-python: wheel
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
 	$(VENV)/bin/python bench/python_package.py --program $(TARGET)/release/steradian --output docs/benchmarks-python.md
 
+## Public clips against their truth and OpenCV's MOG2: writes docs/clips.md
+clips: .venv-clips/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	.venv-clips/bin/python clips/run.py --data $(STERADIAN_DATA) --program $(TARGET)/release/steradian --output docs/clips.md
+
+.venv-clips/ready: clips/requirements.txt
+	python3 -m venv .venv-clips
+	.venv-clips/bin/pip install --quiet --requirement clips/requirements.txt
+	touch $@
+
+## Installs ffmpeg, which reads and writes video; tests of video skip without it (Debian, Ubuntu; needs root)
+ffmpeg:
+	apt-get install --yes ffmpeg
+
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench .venv-truth $(VENV) dist
+	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-truth $(VENV) dist

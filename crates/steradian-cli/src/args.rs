@@ -1,5 +1,6 @@
 //! What can be typed: commands, options, their defaults and help.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -28,8 +29,9 @@ pub struct Cli {
 pub enum Command {
     /// Separate a built-in scene into background and people
     ///
-    /// Makes a clip of a room with people from a fixed seed, fits PCA, AE and TAE to it, and writes their backgrounds,
-    /// foregrounds and a report. The clip itself is written as scene.npy for fits of your own.
+    /// Makes a clip of a room with people from a fixed seed, fits PCA, AE, TAE and scene to it, and writes their backgrounds,
+    /// foregrounds and a report. The clip itself is written as scene.npy for fits of your own, and taken apart into the
+    /// folder background.
     #[command(after_help = "Example:\n  steradian demo -o steradian-demo")]
     Demo(DemoArgs),
     /// Say what a fit would cost, without doing it
@@ -62,6 +64,16 @@ pub enum Command {
     /// all samples in data order.
     #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv --plot map.svg")]
     Outliers(OutliersArgs),
+    /// Separate a clip into its empty scene and what moves
+    ///
+    /// Learns the scene from the frames (of --train, if given), then takes every frame apart: the background at the light of
+    /// that frame, and a mask of what is not part of it. Writes background.png, masks,
+    /// videos of backgrounds, foreground and both, model.safetensors, summary.json and report.html.
+    #[command(
+        after_help = "Examples:\n  steradian background camera.mp4 -o out\n  steradian background frames/ -o out --train 0:200\n  \
+                      steradian background tonight.mp4 -o out --model yesterday/model.safetensors"
+    )]
+    Background(BackgroundArgs),
     /// Show what a model file holds
     ///
     /// Prints method, parameters, shape, certificate, cutoffs, and the share and variance of each component.
@@ -138,19 +150,9 @@ pub struct FitOptions {
     /// [default: the method's]
     #[arg(long, value_name = "C", value_parser = center)]
     pub center: Option<CenterChoice>,
-    /// Half-angle of the cone: degrees above 0 and up to 90, or auto (the smallest cone that holds half of the
-    /// samples); tae only [default: 60]
-    #[arg(long, value_name = "DEG|auto", value_parser = angle, allow_negative_numbers = true)]
-    pub angle: Option<Angle>,
-    /// Whether a direction and its opposite are the same (abs) or not (signed); tae only [default: abs]
-    #[arg(long, value_parser = cosines())]
-    pub cosine: Option<Cosine>,
-    /// Who becomes the cone's axis among equals: the first, or the one in the densest place; tae only [default: index]
-    #[arg(long, value_parser = ties())]
-    pub ties: Option<Ties>,
-    /// Take the mean of the samples in the cone as center; tae only
-    #[arg(long)]
-    pub recenter: bool,
+    /// The cone of tae.
+    #[command(flatten)]
+    pub cone: ConeOptions,
     /// Divide each feature by its robust scale first, for features in different units; undone in reconstructions
     #[arg(long, default_value = "none", value_parser = scalings())]
     pub scale: Scaling,
@@ -178,6 +180,24 @@ pub struct FitOptions {
     /// Refuse a fit that takes more memory: bytes, or with K, M, G (1024) [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
+}
+
+/// The cone of tae.
+#[derive(Debug, Default, Args)]
+pub struct ConeOptions {
+    /// Half-angle of the cone: degrees above 0 and up to 90, or auto (the smallest cone that holds half of the
+    /// samples); tae only [default: 60]
+    #[arg(long, value_name = "DEG|auto", value_parser = angle, allow_negative_numbers = true)]
+    pub angle: Option<Angle>,
+    /// Whether a direction and its opposite are the same (abs) or not (signed); tae only [default: abs, signed for clips]
+    #[arg(long, value_parser = cosines())]
+    pub cosine: Option<Cosine>,
+    /// Who becomes the cone's axis among equals: the first, or the one in the densest place; tae only [default: index]
+    #[arg(long, value_parser = ties())]
+    pub ties: Option<Ties>,
+    /// Take the mean of the samples in the cone as center; tae only
+    #[arg(long)]
+    pub recenter: bool,
 }
 
 /// How to read tables.
@@ -244,6 +264,93 @@ pub struct OutliersArgs {
     pub table: TableArgs,
 }
 
+/// Arguments of `background`.
+#[derive(Debug, Args)]
+pub struct BackgroundArgs {
+    /// Video (read through ffmpeg), folder of images of one size, GIF, or .npy (frames, height, width) of uint8
+    pub clip: PathBuf,
+    /// Folder to write into; made when missing
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Truth to compare with: a folder of masks numbered as the frames (255 moving, 0 and 50 static, other values not
+    /// scored), one such mask, or a picture of the empty scene
+    #[arg(long, value_name = "DIR|IMAGE")]
+    pub truth: Option<PathBuf>,
+    /// Leave out backgrounds.mp4, foreground.mp4 and overlay.mp4
+    #[arg(long)]
+    pub no_videos: bool,
+    /// How the scene is learnt.
+    #[command(flatten)]
+    pub learn: LearnOptions,
+    /// Which frames are read.
+    #[command(flatten)]
+    pub frames: FrameOptions,
+    /// Threads; 0 takes one per core; the answer does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+}
+
+/// How the scene of a clip is learnt.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How to learn the scene")]
+pub struct LearnOptions {
+    /// How backgrounds are found
+    #[arg(long, value_name = "M", default_value = "scene", value_parser = clip_methods())]
+    pub method: Method,
+    /// Components: the ways in which the background may change
+    #[arg(short = 'd', long, value_name = "K", default_value_t = steradian_clips::COMPONENTS)]
+    pub components: usize,
+    /// Learn from these frames only, those before B from A on, counted from 0 among the frames that are read
+    #[arg(long, value_name = "A:B", value_parser = frame_range)]
+    pub train: Option<Range<usize>>,
+    /// Learn nothing: apply this model, which an earlier run wrote
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["method", "components", "train", "angle", "cosine", "ties", "recenter"])]
+    pub model: Option<PathBuf>,
+    /// The cone of tae.
+    #[command(flatten)]
+    pub cone: ConeOptions,
+    /// Seed of every random choice
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl Default for LearnOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::Scene,
+            components: steradian_clips::COMPONENTS,
+            train: None,
+            model: None,
+            cone: ConeOptions::default(),
+            seed: 0,
+        }
+    }
+}
+
+impl Default for FrameOptions {
+    fn default() -> Self {
+        Self { from: 0, to: None, every: 1, scale: 1.0 }
+    }
+}
+
+/// Which frames of a clip are read, and at what size.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "How to read frames")]
+pub struct FrameOptions {
+    /// First frame to read, from 0
+    #[arg(long, value_name = "A", default_value_t = 0)]
+    pub from: usize,
+    /// Frame to stop before [default: the end of the clip]
+    #[arg(long, value_name = "B")]
+    pub to: Option<usize>,
+    /// Read one frame of so many
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub every: usize,
+    /// Shrink frames by this factor, above 0 and at most 1
+    #[arg(long, value_name = "F", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub scale: f64,
+}
+
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
@@ -302,15 +409,26 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 fn methods() -> impl TypedValueParser<Value = Method> {
-    let help = |method: Method| match method {
+    one_of(Method::ALL.map(|m| (m.name(), method_help(m), m)).to_vec())
+}
+
+fn method_help(method: Method) -> &'static str {
+    match method {
         Method::Robust => "outlying samples screened off, least sum of sines around the spatial median",
         Method::Cells => "robust, with single bad cells cleaned",
         Method::Ae => "angular embedding around the mean",
         Method::Tae => "trimmed: angular embedding of the samples in the fullest cone, seen from the mean",
         Method::Angular => "angular embedding around the spatial median",
         Method::Pca => "classical PCA",
-    };
-    one_of(Method::ALL.map(|m| (m.name(), help(m), m)).to_vec())
+        Method::Scene => "made for clips",
+    }
+}
+
+fn clip_methods() -> impl TypedValueParser<Value = Method> {
+    let mut choices =
+        vec![("scene", "made for clips: follows the light, leaves out what moves or rests", Method::Scene)];
+    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), m)));
+    one_of(choices)
 }
 
 fn cosines() -> impl TypedValueParser<Value = Cosine> {
@@ -366,6 +484,15 @@ fn center(text: &str) -> Result<CenterChoice, String> {
         Some(center) => Ok(CenterChoice::Named(center)),
         None if text.to_lowercase().ends_with(".npy") => Ok(CenterChoice::File(text.into())),
         None => Err("give mean, median, spatial-median, none, or a .npy file".into()),
+    }
+}
+
+/// Two counts with a colon between them, the first below the second.
+fn frame_range(text: &str) -> Result<Range<usize>, String> {
+    let ends = text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match ends {
+        Some((from, to)) if from < to => Ok(from..to),
+        _ => Err("give two frames A:B, counted from 0, A below B; B itself is left out".into()),
     }
 }
 

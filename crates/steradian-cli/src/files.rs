@@ -1,6 +1,6 @@
 //! Models and folders on disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use steradian::{Error, Model, Result};
 use steradian_io::OutputFile;
@@ -13,6 +13,37 @@ pub fn read_model(path: &Path) -> Result<Model> {
         Error::Asked(what) | Error::Data(what) => Error::broken(path, what),
         other => other,
     })
+}
+
+/// A folder for outputs; if it was made for them and stays empty, it is gone afterwards.
+pub struct OutputFolder {
+    path: PathBuf,
+    made: bool,
+}
+
+impl OutputFolder {
+    /// Makes the folder unless it is there; fails when nothing can be written into it.
+    pub fn create(path: &Path) -> Result<Self> {
+        let made = !path.exists();
+        make_folder(path)?;
+        let folder = Self { path: path.to_path_buf(), made };
+        require_writable(&path.join("summary.json"))?;
+        Ok(folder)
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+}
+
+impl Drop for OutputFolder {
+    fn drop(&mut self) {
+        if self.made {
+            // It fails when there is anything in the folder, which is what is wanted then.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+    }
 }
 
 /// Makes a folder and those above it.

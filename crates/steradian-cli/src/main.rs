@@ -2,10 +2,12 @@
 
 mod apply;
 mod args;
+mod clip;
 mod cmd;
 mod demo;
 mod files;
 mod outcome;
+mod pictures;
 mod plot;
 mod progress;
 mod render;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Command::Transform(args) => cmd::transform::run(&args),
         Command::Reconstruct(args) => cmd::reconstruct::run(&args),
         Command::Outliers(args) => cmd::outliers::run(&args),
+        Command::Background(args) => cmd::background::run(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),

@@ -1,8 +1,8 @@
 //! From options to a configuration: a method's preset, then what was asked on top of it.
 
-use steradian::{Center, Config, Error, Result, Screen};
+use steradian::{Center, Config, Error, Method, Result, Screen};
 
-use crate::args::{CenterChoice, FitOptions, TableArgs};
+use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
 
 impl FitOptions {
     /// The configuration that was asked for; reads the center when it is a file.
@@ -13,7 +13,7 @@ impl FitOptions {
             Some(CenterChoice::Named(center)) => config.center = center.clone(),
             Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
         }
-        self.adjust_cone(&mut config.screen)?;
+        self.cone.adjust(self.method, &mut config.screen)?;
         match (&mut config.screen, self.directions) {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(directions)) => screen.directions = directions,
@@ -33,8 +33,11 @@ impl FitOptions {
         config.memory_limit = self.memory;
         Ok(config)
     }
+}
 
-    fn adjust_cone(&self, screen: &mut Screen) -> Result<()> {
+impl ConeOptions {
+    /// Puts what was asked into the cone of a method; refuses where there is none.
+    pub fn adjust(&self, method: Method, screen: &mut Screen) -> Result<()> {
         let asked = [
             ("--angle", self.angle.is_some()),
             ("--cosine", self.cosine.is_some()),
@@ -51,10 +54,17 @@ impl FitOptions {
             }
             (_, Some((option, _))) => Err(Error::asked(format!(
                 "{option} is about the cone, which --method {} does not have; use --method tae or leave {option} out",
-                self.method.name()
+                method.name()
             ))),
             (_, None) => Ok(()),
         }
+    }
+}
+
+impl FrameOptions {
+    /// The same for the reader.
+    pub fn options(&self) -> steradian_io::ClipOptions {
+        steradian_io::ClipOptions { from: self.from, to: self.to, every: self.every, scale: self.scale }
     }
 }
 

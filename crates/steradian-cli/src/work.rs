@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use steradian::{CancelToken, Error, Local, Result, Runner};
-use steradian_io::{Data, TableOptions};
+use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
 use crate::outcome;
 use crate::progress::Bar;
@@ -51,6 +51,14 @@ impl Work {
         data
     }
 
+    /// Opens a clip; all but arrays are decoded, into a temporary file that is gone with the process.
+    pub fn open_clip(&self, path: &Path, options: &ClipOptions) -> Result<Clip> {
+        self.phase.store(OPENING, Ordering::SeqCst);
+        let clip = Clip::open(path, options);
+        self.phase.store(RUNNING, Ordering::SeqCst);
+        clip
+    }
+
     /// From now on a file is in the making.
     pub fn begin_writing(&self) {
         self.phase.store(WRITING, Ordering::SeqCst);
@@ -61,11 +69,17 @@ impl Work {
         &self.runner
     }
 
+    /// Before files get their names: refuses when Ctrl-C came meanwhile.
+    pub fn may_write(&self) -> Result<()> {
+        self.begin_writing();
+        self.runner.check_cancelled()
+    }
+
     /// Ends the passes, before a file gets its name; refuses when Ctrl-C came meanwhile.
     pub fn finish(self) -> Result<()> {
-        self.begin_writing();
+        self.may_write()?;
         drop(self.bar);
-        self.runner.check_cancelled()
+        Ok(())
     }
 }
 

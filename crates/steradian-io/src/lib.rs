@@ -1,15 +1,19 @@
 //! Files as sources of blocks, and results as whole files; one format per module.
 //!
 //! [`open`] looks at a file's content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is mapped and read
-//! in place, a table (text or parquet) is streamed. Outputs go to a temporary file that takes its name only when it is complete, so a
+//! in place, a table (text or parquet) is streamed, a folder of images or a video is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a
 //! reader never meets half a file.
 
+pub mod clip;
 pub mod csv;
 mod csv_layout;
 mod csv_records;
 mod file_element;
+pub mod frames;
+mod gray;
 mod kept_rows;
 pub mod mapped;
+mod movie;
 pub mod npy;
 mod npy_header;
 mod open;
@@ -20,12 +24,16 @@ mod pieces;
 mod positioned;
 mod quote;
 mod table;
+mod video;
 pub mod write;
 
+pub use crate::clip::{Clip, ClipOptions};
 pub use crate::csv::CsvSource;
 pub use crate::parquet::ParquetSource;
 pub use file_element::FileElement;
+pub use gray::GrayImage;
+pub use movie::{Color, MovieWriter};
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
 pub use table::{Missing, TableOptions};
-pub use write::{NpyWriter, OutputFile, write_csv, write_whole};
+pub use write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_whole};

@@ -1,4 +1,4 @@
-//! Opens data by what a file holds, not by what it is called, and refuses by name what is not read.
+//! Opens data by what a file or folder holds, not by what it is called, and refuses by name what is not read.
 
 use std::io::Read;
 use std::ops::Range;
@@ -6,6 +6,7 @@ use std::path::Path;
 
 use steradian::{Block, Error, Result, Shape, Source};
 
+use crate::clip::{Clip, ClipOptions};
 use crate::csv::CsvSource;
 use crate::npy::NpySource;
 use crate::npy_header::MAGIC;
@@ -15,9 +16,6 @@ use crate::table::TableOptions;
 
 /// What a parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
-
-const FRAMES: &str =
-    "image folders and video are not read by this version; stack the frames into an (n, height, width) .npy";
 
 /// Data of any format that is read.
 #[derive(Debug)]
@@ -29,13 +27,15 @@ pub enum Data {
     Csv(CsvSource),
     /// A streamed parquet table.
     Parquet(ParquetSource),
+    /// The frames of a folder of images, a GIF or a video.
+    Clip(Clip),
 }
 
 impl Data {
     /// The features' names, where the format has them.
     pub fn feature_names(&self) -> Option<&[String]> {
         match self {
-            Self::Npy(_) => None,
+            Self::Npy(_) | Self::Clip(_) => None,
             Self::Csv(table) => table.feature_names(),
             Self::Parquet(table) => Some(table.feature_names()),
         }
@@ -44,7 +44,7 @@ impl Data {
     /// The name of a sample, where the format has one.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         match self {
-            Self::Npy(_) => None,
+            Self::Npy(_) | Self::Clip(_) => None,
             Self::Csv(table) => table.row_name(sample),
             Self::Parquet(table) => table.row_name(sample),
         }
@@ -53,7 +53,7 @@ impl Data {
     /// The row of the file that a sample is, from 0; it differs from the sample's index once rows are left out.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {
-            Self::Npy(_) => sample,
+            Self::Npy(_) | Self::Clip(_) => sample,
             Self::Csv(table) => table.table_row(sample),
             Self::Parquet(table) => table.table_row(sample),
         }
@@ -62,7 +62,7 @@ impl Data {
     /// The rows of the file that were left out for a missing cell, from 0, in order.
     pub fn dropped_rows(&self) -> &[usize] {
         match self {
-            Self::Npy(_) => &[],
+            Self::Npy(_) | Self::Clip(_) => &[],
             Self::Csv(table) => table.dropped_rows(),
             Self::Parquet(table) => table.dropped_rows(),
         }
@@ -75,6 +75,7 @@ impl Source for Data {
             Self::Npy(array) => array.shape(),
             Self::Csv(table) => table.shape(),
             Self::Parquet(table) => table.shape(),
+            Self::Clip(clip) => clip.shape(),
         }
     }
 
@@ -87,16 +88,26 @@ impl Source for Data {
             Self::Npy(array) => array.visit(rows, visit),
             Self::Csv(table) => table.visit(rows, visit),
             Self::Parquet(table) => table.visit(rows, visit),
+            Self::Clip(clip) => clip.visit(rows, visit),
         }
     }
 }
 
-/// Opens a `.npy` array or a table, `.csv` or `.parquet`. The options are for tables; an array refuses them.
+/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options are for tables; all
+/// else refuses them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let path = path.as_ref();
     let refuse = |what: &str| Err(Error::data(format!("{}: {what}", path.display())));
+    let no_table = |what: &str| match options.first_set() {
+        Some(option) => Err(Error::asked(format!(
+            "{}: {option} is for tables, and this is {what}; leave the option out",
+            path.display()
+        ))),
+        None => Ok(()),
+    };
     if path.is_dir() {
-        return refuse(&format!("this is a folder; {FRAMES}"));
+        no_table("a folder")?;
+        return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
     }
     let (file, bytes) = open_regular(path)?;
     let mut head = Vec::new();
@@ -108,17 +119,17 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let array = head[0] == MAGIC[0] || head.get(1..6) == Some(&MAGIC[1..]);
     let called_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
     let parquet = head.starts_with(PARQUET);
-    if array || (called_array && !parquet && foreign(&head, bytes).is_none()) {
-        if let Some(option) = options.first_set() {
-            return Err(Error::asked(format!(
-                "{}: {option} is for tables, and this is a .npy array; leave the option out",
-                path.display()
-            )));
-        }
+    let moving = moving_pictures(&head);
+    if array || (called_array && !parquet && moving.is_none() && foreign(&head, bytes).is_none()) {
+        no_table("a .npy array")?;
         return Ok(Data::Npy(NpySource::open(path)?));
     }
     if parquet {
         return Ok(Data::Parquet(ParquetSource::open(path, options)?));
+    }
+    if let Some(what) = moving {
+        no_table(what)?;
+        return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
     }
     if let Some(what) = foreign(&head, bytes) {
         return refuse(&what);
@@ -130,6 +141,21 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
         return refuse("this is neither a .npy array nor text; save the data as .npy, .parquet or .csv");
     }
     Ok(Data::Csv(CsvSource::open(path, options)?))
+}
+
+/// The name of a format that holds frames.
+fn moving_pictures(head: &[u8]) -> Option<&'static str> {
+    let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
+    match () {
+        () if at(0, b"GIF87a") || at(0, b"GIF89a") => Some("a GIF"),
+        () if at(0, b"\x1a\x45\xdf\xa3") => Some("a Matroska or WebM video"),
+        () if at(0, b"\0\0\x01\xba") || at(0, b"\0\0\x01\xb3") => Some("an MPEG video"),
+        () if at(0, b"FLV\x01") => Some("a Flash video"),
+        () if at(0, b"OggS\0") => Some("an Ogg video"),
+        () if at(0, b"RIFF") && at(8, b"AVI ") => Some("an AVI video"),
+        () if at(4, b"ftyp") && head[0] == 0 => Some("an MP4 or QuickTime video"),
+        () => None,
+    }
 }
 
 /// The name and the remedy of a known format that is not read.
@@ -152,15 +178,8 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
     let image = [
         (&b"\x89PNG\r\n\x1a\n"[..], "a PNG image"),
         (b"\xff\xd8\xff", "a JPEG image"),
-        (b"GIF87a", "a GIF image"),
-        (b"GIF89a", "a GIF image"),
         (b"II*\0", "a TIFF image"),
         (b"MM\0*", "a TIFF image"),
-        (b"\x1a\x45\xdf\xa3", "a Matroska or WebM video"),
-        (b"\0\0\x01\xba", "an MPEG video"),
-        (b"\0\0\x01\xb3", "an MPEG video"),
-        (b"FLV\x01", "a Flash video"),
-        (b"OggS\0", "an Ogg video"),
     ];
     let find = |list: &[(&[u8], &'static str)]| list.iter().find(|(magic, _)| at(0, magic)).map(|&(_, name)| name);
     if let Some(name) = find(&archive) {
@@ -169,16 +188,14 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
     if let Some(name) = find(&table) {
         return Some(format!("{name} is not read by this version; convert to .npy, .parquet or .csv"));
     }
-    let container = match () {
+    let other_image = match () {
         () if at(0, b"BM") && at(6, &[0; 4]) => Some("a BMP image"),
-        () if at(0, b"RIFF") && at(8, b"AVI ") => Some("an AVI video"),
         () if at(0, b"RIFF") && at(8, b"WEBP") => Some("a WebP image"),
-        () if at(4, b"ftyp") && head[0] == 0 => Some("an MP4 or QuickTime video"),
         () if portable_map(head) => Some("a PNM image"),
         () => None,
     };
-    if let Some(name) = find(&image).or(container) {
-        return Some(format!("this is {name}; {FRAMES}"));
+    if let Some(name) = find(&image).or(other_image) {
+        return Some(format!("this is {name}, and one image is one sample; give the folder of all of them"));
     }
     let model = head.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
     if at(8, b"{") && model.is_some_and(|length| (2..=bytes.saturating_sub(8)).contains(&length)) {

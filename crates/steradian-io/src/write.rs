@@ -82,9 +82,53 @@ impl Write for OutputFile {
     }
 }
 
-fn cannot_write(path: &Path, error: &io::Error) -> Error {
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
     let why = format!("cannot be written: {error}; check that its folder exists, is writable and has room");
     Error::io(path, io::Error::new(error.kind(), why))
+}
+
+/// A folder of files in the making: it takes its name at [`WholeFolder::finish`], in place of an earlier one.
+#[derive(Debug)]
+pub struct WholeFolder {
+    target: PathBuf,
+    temporary: tempfile::TempDir,
+}
+
+impl WholeFolder {
+    /// Starts a folder; the one above it must exist.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let target = path.as_ref().to_path_buf();
+        let above = target.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
+        let make = tempfile::Builder::new().prefix(".steradian-").suffix(".part").tempdir_in(above);
+        let temporary = make.map_err(|e| cannot_write(&target, &e))?;
+        Ok(Self { target, temporary })
+    }
+
+    /// Writes one file.
+    pub fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let written = std::fs::write(self.temporary.path().join(name), bytes);
+        written.map_err(|e| cannot_write(&self.target.join(name), &e))
+    }
+
+    /// Gives the folder its name. An earlier folder of that name is removed with all that is in it.
+    pub fn finish(self) -> Result<()> {
+        let failed = |e: io::Error| cannot_write(&self.target, &e);
+        if self.target.is_dir() {
+            std::fs::remove_dir_all(&self.target).map_err(failed)?;
+        }
+        #[cfg(unix)]
+        {
+            // A temporary folder is its owner's alone; a result is for whom any new folder would be.
+            use std::os::unix::fs::PermissionsExt;
+            let like = self.target.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
+            let mode = std::fs::metadata(like).map_err(failed)?.permissions().mode() & 0o777 | 0o700;
+            std::fs::set_permissions(self.temporary.path(), std::fs::Permissions::from_mode(mode)).map_err(failed)?;
+        }
+        std::fs::rename(self.temporary.path(), &self.target).map_err(failed)?;
+        // What is renamed is not there to be removed.
+        let _ = self.temporary.keep();
+        Ok(())
+    }
 }
 
 /// Writes a `.npy` array of known shape and type, some rows at a time.

@@ -265,10 +265,12 @@ pub enum Method {
     Cells,
     /// Classical PCA.
     Pca,
+    /// Made for clips: what the crate `steradian-clips` begins from, angular embedding around the median of each pixel.
+    Scene,
 }
 
 impl Method {
-    /// All of them, in the order in which help lists them.
+    /// All that fit data of any kind, in the order in which help lists them.
     pub const ALL: [Self; 6] = [Self::Robust, Self::Cells, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
 
     /// The name on the command line and in model files.
@@ -280,6 +282,7 @@ impl Method {
             Self::Robust => "robust",
             Self::Cells => "cells",
             Self::Pca => "pca",
+            Self::Scene => "scene",
         }
     }
 }
@@ -325,6 +328,7 @@ impl Config {
             Method::Ae | Method::Pca => (Center::Mean, Screen::Everyone),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::Everyone),
+            Method::Scene => (Center::Median, Screen::Everyone),
             Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
         };
         let sine = matches!(method, Method::Robust | Method::Cells);

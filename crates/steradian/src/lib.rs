@@ -51,7 +51,7 @@ pub use element::{Element, ElementType};
 pub use embedding::AngularEmbedding;
 pub use error::{Error, Result};
 pub use linalg::Matrix;
-pub use model::{Certificate, CleanedCells, ConeReport, Model};
+pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step};
 pub use run::{CancelToken, Local, Progress, Runner};

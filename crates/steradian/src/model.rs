@@ -65,6 +65,17 @@ pub struct CleanedCells {
     pub share: f64,
 }
 
+/// What a model of a clip knows of its pixels and frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClipStatistics {
+    /// How far each pixel usually is from the background, in gray levels.
+    pub pixel_scale: Vec<f64>,
+    /// The least and the largest score of a background, for each component.
+    pub score_range: Vec<[f64; 2]>,
+    /// The scores of the typical background.
+    pub typical_scores: Vec<f64>,
+}
+
 /// A fitted subspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -96,6 +107,8 @@ pub struct Model {
     pub objective: Vec<f64>,
     /// Which cells were cleaned, when cells were.
     pub cells: Option<CleanedCells>,
+    /// What is known of pixels and frames, when the data were a clip.
+    pub clip: Option<ClipStatistics>,
     /// Cutoffs of score and orthogonal distance; NaN while undefined.
     pub cutoffs: [f64; 2],
     /// How sure the answer is.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::config::{Angle, Center, Components, Cone, Config, Outlyingness, Screen};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::{Certificate, CleanedCells, ConeReport, Model};
+use crate::model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
 use crate::source::Shape;
 
 /// The version of the format that is written, and the only one that is read.
@@ -96,6 +96,11 @@ impl Model {
         }
         if let Some(cells) = &self.cells {
             arrays.push(("cell_limits", Dtype::F64, vec![features], doubles(&cells.limits)));
+        }
+        if let Some(clip) = &self.clip {
+            arrays.push(("pixel_scale", Dtype::F64, vec![features], doubles(&clip.pixel_scale)));
+            arrays.push(("score_range", Dtype::F64, vec![d, 2], doubles(clip.score_range.as_flattened())));
+            arrays.push(("typical_scores", Dtype::F64, vec![d], doubles(&clip.typical_scores)));
         }
         if let Some(cone) = &self.cone {
             arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
@@ -204,6 +209,7 @@ impl Reader<'_> {
                 Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
                 None => None,
             },
+            clip: self.clip(d, features)?,
             shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
             variances: self.doubles("variances", &[d])?,
             kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
@@ -222,6 +228,16 @@ impl Reader<'_> {
             return Ok(None);
         }
         self.doubles(name, &[features]).map(Some)
+    }
+
+    fn clip(&self, d: usize, features: usize) -> Result<Option<ClipStatistics>> {
+        let Some(pixel_scale) = self.optional("pixel_scale", features)? else { return Ok(None) };
+        let ranges = self.doubles("score_range", &[d, 2])?;
+        Ok(Some(ClipStatistics {
+            pixel_scale,
+            score_range: ranges.as_chunks().0.to_vec(),
+            typical_scores: self.doubles("typical_scores", &[d])?,
+        }))
     }
 
     fn components(&self) -> Result<Components> {

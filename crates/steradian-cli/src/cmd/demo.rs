@@ -1,16 +1,20 @@
-//! `steradian demo`: background and people of a built-in scene by three methods, with pictures and a report.
+//! `steradian demo`: background and people of a built-in scene by four methods, with pictures and a report.
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use steradian::{ElementType, Memory, Result};
+use steradian_io::WholeFolder;
 
-use crate::args::DemoArgs;
+use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, LearnOptions};
+use crate::cmd::background;
 use crate::demo::picture::{Picture, strip};
 use crate::demo::report::{Figure, Section, html};
 use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
 use crate::demo::trial::{SHOWN, Trial, contenders};
 use crate::files;
 use crate::outcome::{Outcome, warn};
+use crate::pictures::gray_png;
 use crate::render::{number, percent, print, table};
 use crate::work::Work;
 
@@ -27,18 +31,34 @@ pub fn run(args: &DemoArgs) -> Outcome {
         trials.push(Trial::run(contender, &scene, &source, work.runner())?);
     }
     let gallery = Gallery::of(&scene, &trials)?;
-    work.finish()?;
+    work.may_write()?;
     let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
     write(&args.output, &scene, &trials, &gallery, &rows)?;
+    let (_, report) = background::separate(&clip_of_scene(&args.output), &work)?;
+    work.finish()?;
     for trial in &trials {
         trial.model.warnings.iter().for_each(|warning| warn(&format!("{}: {warning}", trial.contender.label)));
     }
-    let report = args.output.join("report.html");
     print(&format!(
-        "{}\nLook at {}; the pictures, the models and the clip (scene.npy) are beside it.\n",
+        "{}\nThe methods side by side: {}; the pictures, the models and the clip (scene.npy) are beside it.\n\
+         `steradian background` on that clip: look at {}\n",
         table(&HEADER, &rows),
+        args.output.join("report.html").display(),
         report.display()
     ))
+}
+
+/// The clip that was written, with its truth, as one would type it.
+fn clip_of_scene(folder: &Path) -> BackgroundArgs {
+    BackgroundArgs {
+        clip: folder.join("scene.npy"),
+        output: folder.join("background"),
+        truth: Some(folder.join("people")),
+        no_videos: false,
+        learn: LearnOptions::default(),
+        frames: FrameOptions::default(),
+        threads: 0,
+    }
 }
 
 fn row(trial: &Trial) -> Vec<String> {
@@ -97,11 +117,24 @@ fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows
             save(format!("{key}_frame_{t}.png"), &gallery.strips[at][which])?;
         }
     }
+    save("methods.json".into(), format!("{:#}\n", methods(trials)).as_bytes())?;
+    let people = WholeFolder::create(folder.join("people"))?;
+    for t in 0..FRAMES {
+        let mask: Vec<u8> = scene.person_frame(t).iter().map(|&person| 255 * u8::from(person)).collect();
+        people.file(&format!("{t:06}.png"), &gray_png(&mask, (HEIGHT, WIDTH))?)?;
+    }
+    people.finish()?;
     let mut clip =
         steradian_io::NpyWriter::create(folder.join("scene.npy"), ElementType::U8, &[FRAMES, HEIGHT, WIDTH])?;
     clip.write(&scene.frames)?;
     clip.finish()?;
     save("report.html".into(), html(&HEADER, rows, &sections(trials, gallery)).as_bytes())
+}
+
+/// What came out, for programs.
+fn methods(trials: &[Trial]) -> Value {
+    let method = |trial: &Trial| json!({ "key": trial.contender.key, "psnr": trial.psnr, "f1": trial.f1, "seconds": trial.seconds });
+    trials.iter().map(method).collect()
 }
 
 fn sections<'a>(trials: &'a [Trial], gallery: &'a Gallery) -> Vec<Section<'a>> {

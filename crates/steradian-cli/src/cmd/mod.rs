@@ -1,5 +1,6 @@
 //! One command per file.
 
+pub mod background;
 pub mod completions;
 pub mod demo;
 pub mod export;

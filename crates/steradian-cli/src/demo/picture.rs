@@ -1,8 +1,9 @@
 //! Gray pictures: enlarged, put side by side, encoded as png.
 
-use steradian::{Error, Result};
+use steradian::Result;
 
 use crate::demo::scene::{HEIGHT, WIDTH};
+use crate::pictures::gray_png;
 
 /// Screen pixels per scene pixel.
 const ZOOM: usize = 3;
@@ -38,42 +39,5 @@ pub fn strip(pictures: &[&Picture]) -> Result<Vec<u8>> {
             pixels.extend(line.iter().flat_map(|&gray| [gray; ZOOM]));
         }
     }
-    encode(&pixels, width, height).map_err(|e| Error::data(format!("a picture could not be encoded: {e}")))
-}
-
-fn encode(pixels: &[u8], width: usize, height: usize) -> std::result::Result<Vec<u8>, png::EncodingError> {
-    let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, width as u32, height as u32);
-    encoder.set_color(png::ColorType::Grayscale);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(pixels)?;
-    writer.finish()?;
-    Ok(out)
-}
-
-/// Bytes as text for a `data:` address (RFC 4648).
-pub fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = ALPHABET[(word >> (18 - 6 * place)) as usize & 63];
-            text.push(if place <= chunk.len() { letter as char } else { '=' });
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_of_the_standard() {
-        for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
-            assert_eq!(base64(plain.as_bytes()), coded);
-        }
-    }
+    gray_png(&pixels, (height, width))
 }

@@ -1,8 +1,8 @@
 //! The demo's report: one html file that needs nothing else, pictures included.
 
-use super::picture::base64;
 use super::scene::{FRAMES, HEIGHT, WIDTH};
 use super::trial::{COMPONENTS, THRESHOLD};
+use crate::pictures::base64;
 
 /// A picture with its caption.
 pub struct Figure<'a> {

@@ -7,7 +7,8 @@
 
 use std::time::Instant;
 
-use steradian::{Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
+use steradian::{Block, Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
+use steradian_clips::{Separator, fit_scene};
 
 use super::picture::Picture;
 use super::scene::{FRAMES, PIXELS, Scene};
@@ -30,13 +31,14 @@ pub struct Contender {
 }
 
 /// The methods that are compared.
-pub fn contenders() -> [Contender; 3] {
+pub fn contenders() -> [Contender; 4] {
     let mut tae = Config::new(Method::Tae, COMPONENTS);
     tae.screen = Screen::Cone(Cone { cosine: Cosine::Signed, ..Cone::default() });
     [
         Contender { key: "pca", label: "PCA", config: Config::new(Method::Pca, COMPONENTS) },
         Contender { key: "ae", label: "AE", config: Config::new(Method::Ae, COMPONENTS) },
         Contender { key: "tae", label: "TAE (signed)", config: tae },
+        Contender { key: "scene", label: "scene", config: Config::new(Method::Scene, COMPONENTS) },
     ]
 }
 
@@ -62,14 +64,18 @@ impl Trial {
     /// Fits and measures.
     pub fn run(contender: Contender, scene: &Scene, source: &dyn Source, runner: &Local) -> Result<Self> {
         let start = Instant::now();
-        let model = steradian::fit(&contender.config, source, runner)?;
+        let model = match contender.config.method {
+            Method::Scene => fit_scene(source, COMPONENTS, runner)?,
+            _ => steradian::fit(&contender.config, source, runner)?,
+        };
         let seconds = start.elapsed().as_secs_f64();
+        let separator = model.clip.as_ref().map(|_| Separator::new(&model)).transpose()?;
         let mut tally = Tally::default();
         let mut scores = Vec::with_capacity(FRAMES * COMPONENTS);
         let mut shown = Vec::new();
         runner.for_each_block("measure", source, model.block_rows(), |block| {
-            let block_scores = model.transform_block(block)?;
-            for (row, reconstruction) in model.inverse(&block_scores)?.chunks(PIXELS).enumerate() {
+            let (block_scores, backgrounds) = backgrounds(&model, separator.as_ref(), scene, block)?;
+            for (row, reconstruction) in backgrounds.chunks(PIXELS).enumerate() {
                 let t = block.first() + row;
                 tally.add(scene, t, reconstruction);
                 if SHOWN.contains(&t) {
@@ -86,6 +92,27 @@ impl Trial {
         let (psnr, f1) = (tally.psnr(), tally.f1());
         Ok(Self { contender, model, seconds, psnr, f1, background, shown })
     }
+}
+
+/// The scores and backgrounds of a block: by projection, or as a model made for clips sees them.
+fn backgrounds(
+    model: &Model,
+    separator: Option<&Separator>,
+    scene: &Scene,
+    block: &Block<'_>,
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let Some(separator) = separator else {
+        let scores = model.transform_block(block)?;
+        let backgrounds = model.inverse(&scores)?;
+        return Ok((scores, backgrounds));
+    };
+    let (mut scores, mut backgrounds) = (Vec::new(), Vec::new());
+    for row in 0..block.rows() {
+        let parts = separator.separate(scene.frame(block.first() + row));
+        scores.extend(parts.scores);
+        backgrounds.extend(parts.background.iter().map(|&level| f64::from(level)));
+    }
+    Ok((scores, backgrounds))
 }
 
 fn differences<'a>(scene: &'a Scene, t: usize, reconstruction: &'a [f64]) -> impl Iterator<Item = f64> + 'a {

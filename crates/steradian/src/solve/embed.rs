@@ -376,6 +376,7 @@ impl<R: Runner> Fit<'_, R> {
             cone,
             objective: self.objective,
             cells: None,
+            clip: None,
             cutoffs,
             certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
             passes: self.runner.passes() - self.passes_before,

@@ -1,0 +1,41 @@
+//! All frames of a clip taken apart, in order.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+use steradian::{BlockData, Error, Local, Result, Source};
+use steradian_clips::{Separated, Separator};
+
+/// Frames that are in memory at a time, taken apart.
+const TOGETHER: usize = 32;
+
+/// Hands every frame, its parts and what `prepare` made of them (on all threads) to `each`, in order. Returns the seconds
+/// that taking apart took, without `prepare` and `each`.
+pub fn separate_all<T: Send>(
+    clip: &dyn Source,
+    separator: &Separator,
+    runner: &Local,
+    prepare: impl Fn(&Separated) -> Result<T> + Sync,
+    mut each: impl FnMut(usize, &[u8], &Separated, T) -> Result<()> + Send,
+) -> Result<f64> {
+    let mut seconds = 0.0;
+    runner.for_each_block("frames apart", clip, TOGETHER, |block| {
+        let BlockData::U8(rows) = block.data() else {
+            return Err(Error::data("frames of a clip are bytes"));
+        };
+        let whole = |row: usize| match rows.row(row, 0, rows.columns()) {
+            Some(frame) => frame.to_vec(),
+            None => (0..rows.columns()).map(|pixel| rows.get(row, pixel)).collect(),
+        };
+        let frames: Vec<Vec<u8>> = (0..rows.rows()).map(whole).collect();
+        let start = Instant::now();
+        let parts: Vec<Separated> = frames.par_iter().map(|frame| separator.separate(frame)).collect();
+        seconds += start.elapsed().as_secs_f64();
+        let prepared = parts.par_iter().map(&prepare).collect::<Result<Vec<T>>>()?;
+        for (i, (parts, prepared)) in parts.iter().zip(prepared).enumerate() {
+            each(block.first() + i, &frames[i], parts, prepared)?;
+        }
+        Ok(())
+    })?;
+    Ok(seconds)
+}

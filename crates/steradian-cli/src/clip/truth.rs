@@ -1,0 +1,147 @@
+//! What is known to be true of a clip: masks of some of its frames, or its empty scene.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use steradian::{Error, Result};
+use steradian_clips::{BackgroundError, Tally};
+use steradian_io::frames::{image_files, number_in_name};
+use steradian_io::{Clip, GrayImage};
+
+/// The values of masks by the conventions of CDnet; plain masks use the first and the last.
+const MASK_VALUES: [u8; 5] = [0, 50, 85, 170, 255];
+/// The picture that says which part of all frames is scored: 0 outside.
+const REGION: &str = "ROI.bmp";
+
+/// Truth about a clip.
+pub enum Truth {
+    /// Masks by frame.
+    Masks {
+        /// The file of each frame that has one.
+        files: HashMap<usize, PathBuf>,
+        /// What counts, when not everything does.
+        region: Option<GrayImage>,
+    },
+    /// The empty scene.
+    Background(GrayImage),
+}
+
+impl Truth {
+    /// Reads a folder of masks, one mask, or a picture of the empty scene.
+    pub fn open(path: &Path, clip: &Clip) -> Result<Self> {
+        if path.is_dir() {
+            return Self::masks(path, image_files(path)?, clip);
+        }
+        let image = GrayImage::read(path)?;
+        check_size(path, &image, clip)?;
+        if image.pixels.iter().all(|level| MASK_VALUES.contains(level)) {
+            return Self::masks(path, vec![path.to_path_buf()], clip);
+        }
+        Ok(Self::Background(image))
+    }
+
+    fn masks(path: &Path, candidates: Vec<PathBuf>, clip: &Clip) -> Result<Self> {
+        let count = steradian::Source::shape(clip).samples;
+        let frames: HashMap<u64, usize> = (0..count).map(|frame| (clip.number(frame), frame)).collect();
+        let frame_of = |file: &Path| number_in_name(file).and_then(|number| frames.get(&number).copied());
+        let files: HashMap<usize, PathBuf> =
+            candidates.into_iter().filter_map(|file| frame_of(&file).map(|frame| (frame, file))).collect();
+        if files.is_empty() {
+            let (first, last) = (clip.number(0), clip.number(count - 1));
+            return Err(Error::asked(format!(
+                "{}: no mask belongs to a frame of the clip, whose numbers run from {first} to {last}; masks are matched by the \
+                 last number in their names",
+                path.display()
+            )));
+        }
+        let beside = |folder: &Path| Some(folder.join(REGION)).filter(|region| region.is_file());
+        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
+        let region = beside(folder).or_else(|| beside(folder.parent()?));
+        let region = region.map(|region| -> Result<_> {
+            let image = GrayImage::read(&region)?;
+            check_size(&region, &image, clip)?;
+            Ok(image)
+        });
+        Ok(Self::Masks { files, region: region.transpose()? })
+    }
+
+    /// The mask of a frame, if there is one.
+    pub fn mask(&self, frame: usize, clip: &Clip) -> Result<Option<GrayImage>> {
+        let Self::Masks { files, .. } = self else { return Ok(None) };
+        let Some(file) = files.get(&frame) else { return Ok(None) };
+        let image = GrayImage::read(file)?;
+        check_size(file, &image, clip)?;
+        Ok(Some(image))
+    }
+
+    /// What counts, when not everything does.
+    pub fn region(&self) -> Option<&[u8]> {
+        match self {
+            Self::Masks { region, .. } => region.as_ref().map(|region| region.pixels.as_slice()),
+            Self::Background(_) => None,
+        }
+    }
+
+    /// The verdict: over all masks, or on the typical background.
+    pub fn verdict(&self, tally: &Tally, background: &[u8]) -> Verdict {
+        match self {
+            Self::Masks { .. } => Verdict::Masks(*tally),
+            Self::Background(truth) => Verdict::Background(BackgroundError::between(background, &truth.pixels)),
+        }
+    }
+}
+
+fn check_size(path: &Path, image: &GrayImage, clip: &Clip) -> Result<()> {
+    let ((height, width), (y, x)) = (clip.size(), image.size());
+    if (height, width) == (y, x) {
+        return Ok(());
+    }
+    Err(Error::asked(format!(
+        "{}: the truth is {y} x {x} (height x width) but frames are {height} x {width}; give truth of the clip's size",
+        path.display()
+    )))
+}
+
+/// How well a clip was taken apart.
+pub enum Verdict {
+    /// By masks.
+    Masks(Tally),
+    /// By the empty scene.
+    Background(BackgroundError),
+}
+
+impl Verdict {
+    /// For `summary.json`.
+    pub fn json(&self) -> Value {
+        match self {
+            Self::Masks(tally) => {
+                json!({ "precision": tally.precision(), "recall": tally.recall(), "f1": tally.f1() })
+            }
+            Self::Background(error) => json!({
+                "mean_gray_error": error.mean_gray_error,
+                "share_off_20": error.share_off_20,
+                "psnr": error.psnr,
+            }),
+        }
+    }
+
+    /// For people.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Masks(tally) => format!(
+                "precision {:.3}, recall {:.3}, F1 {:.3} over {} frames",
+                tally.precision(),
+                tally.recall(),
+                tally.f1(),
+                tally.frames
+            ),
+            Self::Background(error) => format!(
+                "mean gray error {:.2}, {:.2} % of pixels off by more than 20, PSNR {:.2} dB",
+                error.mean_gray_error,
+                100.0 * error.share_off_20,
+                error.psnr
+            ),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `steradian background`: the empty scene of a clip, and a mask of what moves in each frame.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use steradian::{Model, Result, Source};
+use steradian_clips::{Separator, Tally};
+use steradian_io::{Clip, WholeFolder, write_whole};
+
+use crate::args::BackgroundArgs;
+use crate::clip::apart::separate_all;
+use crate::clip::learn::Learnt;
+use crate::clip::movies::Movies;
+use crate::clip::report::Report;
+use crate::clip::truth::{Truth, Verdict};
+use crate::files::OutputFolder;
+use crate::outcome::{Outcome, warn};
+use crate::pictures::gray_png;
+use crate::render::{bytes, facts, number, print};
+use crate::work::Work;
+
+/// Takes a clip apart and says what came out.
+pub fn run(args: &BackgroundArgs) -> Outcome {
+    // Before hours are spent; the folder is made for good once there is a clip.
+    drop(OutputFolder::create(&args.output)?);
+    args.learn.config()?;
+    let work = Work::begin(args.threads)?;
+    let (lines, report) = separate(args, &work)?;
+    work.finish()?;
+    print(&format!("{}\nLook at {}; all else is beside it.\n", facts(&lines), report.display()))
+}
+
+/// All of the work: learns, takes apart, compares, writes. What happened, and where the report is.
+pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
+    let clip = work.open_clip(&args.clip, &args.frames.options())?;
+    let truth = args.truth.as_ref().map(|path| Truth::open(path, &clip)).transpose()?;
+    work.begin_writing();
+    let learnt = args.learn.learn(&clip, work.runner())?;
+    let separator = Separator::new(&learnt.model)?;
+    let folder = OutputFolder::create(&args.output)?;
+    let masks = WholeFolder::create(folder.file("masks"))?;
+    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip)?) };
+    let mut report = Report::new(&clip);
+    let mut tally = Tally::default();
+    let apply_seconds = separate_all(
+        &clip,
+        &separator,
+        work.runner(),
+        |parts| gray_png(&parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect::<Vec<_>>(), clip.size()),
+        |frame, pixels, parts, mask| {
+            let number = clip.number(frame);
+            masks.file(&format!("{number:06}.png"), &mask)?;
+            if let Some(movies) = &mut movies {
+                movies.add(number, pixels, parts)?;
+            }
+            if let Some(truth) = &truth
+                && let Some(wanted) = truth.mask(frame, &clip)?
+            {
+                tally.add(&parts.mask, &wanted.pixels, truth.region());
+            }
+            report.add(frame, number, pixels, parts)
+        },
+    )?;
+    let background = separator.typical_background();
+    let verdict = truth.map(|truth| truth.verdict(&tally, &background));
+    let (picture, model) = (gray_png(&background, clip.size())?, learnt.model.to_bytes()?);
+    let lines = lines(&clip, &learnt, apply_seconds, verdict.as_ref());
+    let settings = [lines.clone(), settings(&learnt.model)].concat();
+    let first = learnt.seconds.map(|_| args.learn.train.as_ref().map_or(0, |train| train.start));
+    let page = report.html(&title(&clip), &learnt.model, first, &clip, &settings)?;
+    let summary = summary(&clip, &learnt, apply_seconds, verdict.as_ref());
+    work.may_write()?;
+    masks.finish()?;
+    movies.map(Movies::finish).transpose()?;
+    write_whole(folder.file("background.png"), &picture)?;
+    write_whole(folder.file("model.safetensors"), &model)?;
+    write_whole(folder.file("report.html"), page.as_bytes())?;
+    write_whole(folder.file("summary.json"), format!("{summary:#}\n").as_bytes())?;
+    learnt.model.warnings.iter().for_each(|warning| warn(warning));
+    Ok((lines, folder.file("report.html")))
+}
+
+fn title(clip: &Clip) -> String {
+    let name = clip.path().file_name().map(|name| name.to_string_lossy().into_owned());
+    format!("{}: scene and foreground", name.unwrap_or_else(|| clip.path().display().to_string()))
+}
+
+/// The one object of `summary.json`.
+fn summary(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Value {
+    let ((height, width), model) = (clip.size(), &learnt.model);
+    json!({
+        "frames": clip.shape().samples,
+        "height": height,
+        "width": width,
+        "method": model.method().name(),
+        "n_components": model.n_components(),
+        "n_kept": model.n_kept(),
+        "fit_seconds": learnt.seconds,
+        "apply_seconds": apply_seconds,
+        "truth": verdict.map(Verdict::json),
+    })
+}
+
+/// What happened, for the terminal and the report.
+fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Vec<(&'static str, String)> {
+    let ((height, width), frames, model) = (clip.size(), clip.shape().samples, &learnt.model);
+    let mut lines = vec![("clip", format!("{frames} frames of {height} x {width} (height x width)"))];
+    if clip.temporary_bytes() > 0 {
+        lines.push(("decoded", format!("into a temporary file of {}, now gone", bytes(clip.temporary_bytes()))));
+    }
+    lines.push(("method", format!("{}, {} components", model.method().name(), model.n_components())));
+    let learning = learnt.seconds.map_or("earlier".into(), |seconds| {
+        format!("in {} s, from {} of {} frames", number(seconds), model.n_kept(), model.shape.samples)
+    });
+    lines.push(("learnt", learning));
+    let rate = frames as f64 / apply_seconds.max(1e-9);
+    lines.push(("taken apart", format!("in {} s, {rate:.0} frames a second", number(apply_seconds))));
+    lines.extend(verdict.map(|verdict| ("truth", verdict.words())));
+    lines
+}
+
+/// How the model was found, for the report.
+fn settings(model: &Model) -> Vec<(&'static str, String)> {
+    let certificate = &model.certificate;
+    let reached = if certificate.converged { "converged" } else { "not converged" };
+    vec![
+        ("parameters", model.metadata()["parameters"].to_string()),
+        ("seed", model.config.seed.to_string()),
+        ("solver", model.solver().name().to_string()),
+        ("passes", model.passes.to_string()),
+        (
+            "certificate",
+            format!("{reached}: sine at most {:.1e}, residual {:.1e}", certificate.sine_bound, certificate.residual),
+        ),
+    ]
+}

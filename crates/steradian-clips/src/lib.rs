@@ -1,0 +1,25 @@
+//! The empty scene of a clip, and what moves before it.
+//!
+//! [`fit_scene`] finds a background that follows the light; [`with_clip_statistics`] makes a model of any other method
+//! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at
+//! the light of that frame, and a mask of what is not part of it. [`Tally`] and [`BackgroundError`] compare both with truth.
+//!
+//! The crate knows no file format and prints nothing.
+
+mod filter;
+mod mode;
+mod pixels;
+mod range;
+mod scene;
+mod scores;
+mod separate;
+mod statistics;
+mod training;
+mod truth;
+
+pub use range::FrameRange;
+pub use scene::{COMPONENTS, fit_scene};
+pub use separate::{Separated, Separator};
+pub use statistics::with_clip_statistics;
+pub use training::TRAINING_FRAMES;
+pub use truth::{BackgroundError, Tally};

@@ -1,0 +1,197 @@
+//! The method `scene`: a background of a few components that follows the light and leaves out what moves.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | X, at most 400 of the frames | `training` |
+//! | mu, the mode of each pixel | `center` |
+//! | Q, d components | `model.components` |
+//! | s_i, robust scores | `scores` |
+//! | sigma, a scale for each pixel | `pixel_scale` |
+//!
+//! mu and sigma are found first, without components. Then Z = X with every cell beyond 3 sigma of the background replaced by it,
+//! but for frames in which that would be more than [`LIGHT`] of the cells, and three rounds of:
+//! 1. Q = top components of the unit rows of Z - mu (angular embedding, by the engine): a third of them in the first round, all
+//!    in the last;
+//! 2. s_i = robust scores of frame i; those beyond the middle 90 %, widened by a tenth, are held there, so that somebody who
+//!    fills the picture does not become light;
+//! 3. mu += mode of x - mu - s Q over the frames, and sigma from the nearest third of what is left;
+//! 4. Z as above, around mu + s Q.
+//!
+//! A mode, not a median: what rests before a pixel for half of the time must not become background. Components, not a mode
+//! alone: the light may be switched. Cells replaced before there are components, and few components at first: light changes most
+//! of a frame and somebody who rests changes little of it, but both do so for long; a component of the second kind would make
+//! furniture of them. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
+
+use rayon::prelude::*;
+use steradian::{Center, ClipStatistics, Components, Config, Error, Local, Method, Model, Result, Runner, Source};
+
+use crate::pixels;
+use crate::scores::Scorer;
+use crate::training::Training;
+
+/// Components of a scene, unless asked otherwise: light has few ways to change.
+pub const COMPONENTS: usize = 3;
+
+const ROUNDS: usize = 3;
+/// How certain the components of all rounds but the last have to be: they only point out cells.
+const ROUGH: f64 = 1e-3;
+/// A frame of which a larger share of cells is far from the background shows another light, not another thing.
+const LIGHT: f64 = 0.4;
+/// Scales beyond which a cell is replaced.
+const CELL_LIMIT: f64 = 3.0;
+/// The share of scores beyond which, at each end, they are not trusted.
+const TAIL: f64 = 0.05;
+/// By how much of its width the trusted range is widened at each end.
+const WIDENED: f64 = 0.1;
+
+/// Fits a scene to the frames of a clip. Where the light has fewer ways to change than `components`, there are fewer.
+pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Result<Model> {
+    let before = runner.passes();
+    if components == 0 {
+        return Err(Error::asked("n_components = 0; ask for at least 1"));
+    }
+    let training = Training::read(source, runner)?;
+    if (1..training.frames).all(|i| training.frame(i) == training.frame(0)) {
+        return Err(Error::data(format!(
+            "all {} frames are equal; there is nothing that moves and no light that changes: one of them is the background",
+            source.shape().samples
+        )));
+    }
+    let zero = vec![0.0; training.pixels];
+    let mut cleaned = training.data.clone();
+    let start = runner.compute(|| pixels::of_residuals(&training, &zero, None, &[], true));
+    let mut center = start.mode;
+    runner.compute(|| clean(&training, &center, None, &start.scale, &mut cleaned));
+    let mut fitted: Option<(Model, ClipStatistics)> = None;
+    for round in 0..ROUNDS {
+        runner.check_cancelled()?;
+        let tolerance = if round + 1 < ROUNDS { ROUGH } else { Config::new(Method::Scene, 1).tolerance };
+        let most = (components * (round + 1)).div_ceil(ROUNDS);
+        let found = embed(&training, &cleaned, &center, most, tolerance, runner)?;
+        let Some(model) = found.or_else(|| fitted.take().map(|(model, _)| model)) else {
+            // Nothing changes but what moves: the background is the center, whatever the components are.
+            let Some(model) = embed(&training, &training.data, &center, 1, tolerance, runner)? else {
+                return Err(Error::data("no frame differs from the center; there is no direction to find"));
+            };
+            let still = ClipStatistics {
+                pixel_scale: start.scale,
+                score_range: vec![[0.0; 2]; model.n_components()],
+                typical_scores: vec![0.0; model.n_components()],
+            };
+            fitted = Some((model, still));
+            break;
+        };
+        let statistics = runner.compute(|| {
+            let mut scores = robust_scores(&training, &center, &model);
+            let range = hold(&mut scores, model.n_components());
+            let typical = (0..model.n_components()).map(|k| quantile(&column(&scores, k), 0.5)).collect();
+            let found = pixels::of_residuals(&training, &center, Some(&model.components), &scores, true);
+            center.iter_mut().zip(&found.mode).for_each(|(c, mode)| *c += mode);
+            clean(&training, &center, Some((&model, &scores)), &found.scale, &mut cleaned);
+            ClipStatistics { pixel_scale: found.scale, score_range: range, typical_scores: typical }
+        });
+        fitted = Some((model, statistics));
+    }
+    let (mut model, statistics) = fitted.expect("there is at least one round");
+    model.center = center;
+    model.clip = Some(statistics);
+    model.shape = source.shape().clone();
+    model.kept = training.taken;
+    model.config.components = Components::Count(components);
+    model.config.center = Center::Median;
+    model.passes = runner.passes() - before;
+    Ok(model)
+}
+
+/// The components of frames around a center: as many as there are, up to `most`; nothing where there are none.
+fn embed(
+    training: &Training,
+    frames: &[u8],
+    center: &[f64],
+    most: usize,
+    tolerance: f64,
+    runner: &Local,
+) -> Result<Option<Model>> {
+    let samples = training.samples(frames)?;
+    for d in (1..=most.min(training.frames).min(training.pixels)).rev() {
+        let mut config = Config::new(Method::Scene, d);
+        config.center = Center::Given(center.to_vec());
+        config.tolerance = tolerance;
+        match steradian::fit(&config, &samples, runner) {
+            // Fewer directions than components: fewer components.
+            Err(Error::Asked(_)) => {}
+            Err(Error::Data(_)) => return Ok(None),
+            other => return other.map(Some),
+        }
+    }
+    Ok(None)
+}
+
+fn robust_scores(training: &Training, center: &[f64], model: &Model) -> Vec<Vec<f64>> {
+    let scorer = Scorer::new(true, center, &model.components);
+    (0..training.frames).into_par_iter().map(|frame| scorer.scores(training.frame(frame))).collect()
+}
+
+/// The scores of all frames along one component.
+pub(crate) fn column(scores: &[Vec<f64>], k: usize) -> Vec<f64> {
+    scores.iter().map(|scores| scores[k]).collect()
+}
+
+/// Holds scores within the trusted range of each component; the ranges.
+fn hold(scores: &mut [Vec<f64>], d: usize) -> Vec<[f64; 2]> {
+    let range = |k: usize| {
+        let column = column(scores, k);
+        let (low, high) = (quantile(&column, TAIL), quantile(&column, 1.0 - TAIL));
+        let more = WIDENED * (high - low);
+        [low - more, high + more]
+    };
+    let ranges: Vec<[f64; 2]> = (0..d).map(range).collect();
+    for scores in scores {
+        scores.iter_mut().zip(&ranges).for_each(|(s, [low, high])| *s = s.clamp(*low, *high));
+    }
+    ranges
+}
+
+/// A quantile, between neighbours where it falls between them.
+pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = share * (sorted.len() - 1) as f64;
+    let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+    low + (high - low) * at.fract()
+}
+
+/// Frames with every cell far from the background replaced by it, but for those that show another light.
+fn clean(
+    training: &Training,
+    center: &[f64],
+    fitted: Option<(&Model, &[Vec<f64>])>,
+    scale: &[f64],
+    cleaned: &mut [u8],
+) {
+    let (center, scale) = (single(center), single(scale));
+    let components: Vec<Vec<f32>> = fitted
+        .map_or(Vec::new(), |(model, _)| (0..model.n_components()).map(|k| single(model.components.row(k))).collect());
+    cleaned.par_chunks_mut(training.pixels).enumerate().for_each(|(frame, out)| {
+        let mut expected = center.clone();
+        let scores = fitted.map_or(&[][..], |(_, scores)| &scores[frame]);
+        for (s, component) in scores.iter().zip(&components) {
+            let s = *s as f32;
+            expected.iter_mut().zip(component).for_each(|(e, q)| *e += s * q);
+        }
+        let seen = training.frame(frame);
+        let mut replaced = 0;
+        for (((out, x), e), scale) in out.iter_mut().zip(seen).zip(&expected).zip(&scale) {
+            let far = (f32::from(*x) - e).abs() > CELL_LIMIT as f32 * scale;
+            *out = if far { e.round().clamp(0.0, 255.0) as u8 } else { *x };
+            replaced += usize::from(far);
+        }
+        if replaced as f64 > LIGHT * seen.len() as f64 {
+            out.copy_from_slice(seen);
+        }
+    });
+}
+
+fn single(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|&x| x as f32).collect()
+}
