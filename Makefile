@@ -12,9 +12,9 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python test-report install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg clean
+.PHONY: demo test explore test-rust test-python test-report install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg picture clean
 
-## The main job on a built-in scene: pictures and report.html in steradian-demo/
+## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
 	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
 
@@ -40,6 +40,10 @@ test-report: $(TARGET)/debug/steradian .venv-report/ready
 	.venv-report/bin/pip install --quiet --requirement crates/steradian-cli/tests/report/requirements.txt
 	which chromium chromium-browser google-chrome || .venv-report/bin/playwright install chromium || true
 	touch $@
+
+## The picture of a report in the README: that of the built-in scene, as a browser shows it
+picture: demo .venv-report/ready
+	.venv-report/bin/python crates/steradian-cli/tests/report/picture.py steradian-demo/background/report.html docs/report.png
 
 # `cargo test` has built it already; this is for the Python tests alone.
 $(TARGET)/debug/steradian:

@@ -8,6 +8,8 @@ use clap::{Args, Parser, Subcommand};
 use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
+use crate::cmd::shadows::FILL;
+
 /// Robust PCA at the price of PCA
 ///
 /// Finds the main directions of data with outliers: every sample counts by its direction, not by its length. Data are
@@ -74,6 +76,12 @@ pub enum Command {
                       steradian background tonight.mp4 -o out --model yesterday/model.safetensors"
     )]
     Background(BackgroundArgs),
+    /// Remove cast shadows from pictures of one face
+    ///
+    /// Finds the ways in which light changes the face and shows each picture as they explain it; dark and saturated pixels are
+    /// not trusted. Writes montage.png, relit and difference pictures, summary.json and report.html.
+    #[command(after_help = "Example:\n  steradian shadows faces/ -o out")]
+    Shadows(ShadowsArgs),
     /// Show what a model file holds
     ///
     /// Prints method, parameters, shape, certificate, cutoffs, and the share and variance of each component.
@@ -290,6 +298,29 @@ pub struct BackgroundArgs {
     pub threads: usize,
 }
 
+/// Arguments of `shadows`.
+#[derive(Debug, Args)]
+pub struct ShadowsArgs {
+    /// Folder of images of one size: one face, one pose, many lights
+    pub faces: PathBuf,
+    /// Folder to write into; made when missing
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// How components are found
+    // The type is spelt out, so that the derive does not take it for an option that may be absent.
+    #[arg(long, value_name = "M", default_value = FILL, value_parser = face_methods())]
+    pub method: std::option::Option<Method>,
+    /// Components: the ways in which light changes a face
+    #[arg(short = 'd', long, value_name = "K", default_value_t = steradian_clips::FACE_COMPONENTS)]
+    pub components: usize,
+    /// The cone of tae.
+    #[command(flatten)]
+    pub cone: ConeOptions,
+    /// Threads; 0 takes one per core; the answer does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+}
+
 /// How the scene of a clip is learnt.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How to learn the scene")]
@@ -428,6 +459,12 @@ fn clip_methods() -> impl TypedValueParser<Value = Method> {
     let mut choices =
         vec![("scene", "made for clips: follows the light, leaves out what moves or rests", Method::Scene)];
     choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), m)));
+    one_of(choices)
+}
+
+fn face_methods() -> impl TypedValueParser<Value = Option<Method>> {
+    let mut choices = vec![(FILL, "dark and saturated pixels count as missing, by degrees", None)];
+    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), Some(m))));
     one_of(choices)
 }
 

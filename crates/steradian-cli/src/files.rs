@@ -15,16 +15,19 @@ pub fn read_model(path: &Path) -> Result<Model> {
     })
 }
 
-/// A folder for outputs; if it was made for them and stays empty, it is gone afterwards.
+/// A folder for outputs; if it was made for them and stays empty, it is gone afterwards, and so are those above it that were
+/// made with it.
 pub struct OutputFolder {
     path: PathBuf,
-    made: bool,
+    /// The deepest first.
+    made: Vec<PathBuf>,
 }
 
 impl OutputFolder {
     /// Makes the folder unless it is there; fails when nothing can be written into it.
     pub fn create(path: &Path) -> Result<Self> {
-        let made = !path.exists();
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made = path.ancestors().take_while(missing).map(Path::to_path_buf).collect();
         make_folder(path)?;
         let folder = Self { path: path.to_path_buf(), made };
         require_writable(&path.join("summary.json"))?;
@@ -39,9 +42,9 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        if self.made {
+        for folder in &self.made {
             // It fails when there is anything in the folder, which is what is wanted then.
-            let _ = std::fs::remove_dir(&self.path);
+            let _ = std::fs::remove_dir(folder);
         }
     }
 }

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Reconstruct(args) => cmd::reconstruct::run(&args),
         Command::Outliers(args) => cmd::outliers::run(&args),
         Command::Background(args) => cmd::background::run(&args),
+        Command::Shadows(args) => cmd::shadows::run(&args),
         Command::Inspect(args) => cmd::inspect::run(&args),
         Command::Export(args) => cmd::export::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),

@@ -4,6 +4,8 @@
 //! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at
 //! the light of that frame, and a mask of what is not part of it. [`Tally`] and [`BackgroundError`] compare both with truth.
 //!
+//! [`without_shadows`] is for faces: pictures of one thing under many lights, as they would be without cast shadows.
+//!
 //! The crate knows no file format and prints nothing.
 
 mod filter;
@@ -13,6 +15,7 @@ mod range;
 mod scene;
 mod scores;
 mod separate;
+mod shadows;
 mod statistics;
 mod training;
 mod truth;
@@ -20,6 +23,7 @@ mod truth;
 pub use range::FrameRange;
 pub use scene::{COMPONENTS, fit_scene};
 pub use separate::{Separated, Separator};
+pub use shadows::{Darkness, FACE_COMPONENTS, trusted_reconstruction, without_shadows};
 pub use statistics::with_clip_statistics;
-pub use training::TRAINING_FRAMES;
+pub use training::{TRAINING_FRAMES, frame_pixels};
 pub use truth::{BackgroundError, Tally};

@@ -11,22 +11,23 @@ const SPAN: usize = 7;
 /// Gray levels around the highest place whose mean is taken.
 const NEAR: f32 = 4.0;
 
-/// Room to count in, used again for each pixel.
+/// Room to count in, used again for each pixel; all zero between uses.
 pub(crate) struct ModeFinder {
     counts: Vec<u32>,
-    means: Vec<u32>,
+    sums: Vec<u32>,
 }
 
 impl ModeFinder {
     pub(crate) fn new() -> Self {
-        let length = 2 * REACH + 1 + 2 * SPAN;
-        Self { counts: vec![0; length], means: vec![0; length] }
+        // Two running means reach a span beyond the numbers at each end, and look a span further.
+        let length = 2 * (REACH + 2 * SPAN) + 1;
+        Self { counts: vec![0; length], sums: vec![0; length] }
     }
 
     /// The mode of some numbers; 0 for none.
     pub(crate) fn mode(&mut self, numbers: &[f32]) -> f32 {
-        self.counts.fill(0);
-        let place = |x: f32| (x.round().clamp(-(REACH as f32), REACH as f32) + (REACH + SPAN) as f32) as usize;
+        const ZERO: usize = REACH + 2 * SPAN;
+        let place = |x: f32| (x.clamp(-(REACH as f32), REACH as f32) + ZERO as f32 + 0.5) as usize;
         let (mut low, mut high) = (usize::MAX, 0);
         for &x in numbers {
             let at = place(x);
@@ -36,26 +37,31 @@ impl ModeFinder {
         if low > high {
             return 0.0;
         }
-        running_sum(&self.counts, &mut self.means, low..high + 1);
-        let wide = low - SPAN / 2..high + SPAN / 2 + 1;
-        let zero = REACH + SPAN;
-        let height = |at: usize| self.means[at - SPAN / 2..=at + SPAN / 2].iter().sum::<u32>();
-        let best = wide
-            .filter(|&at| at >= SPAN / 2 && at + SPAN / 2 < self.means.len())
-            .max_by_key(|&at| (height(at), std::cmp::Reverse(at.abs_diff(zero))));
-        let top = best.map_or(0.0, |at| at as f32 - zero as f32);
-        let near = numbers.iter().filter(|x| (**x - top).abs() <= NEAR);
-        let (sum, count) = near.fold((0.0, 0), |(sum, count), x| (sum + x, count + 1));
-        if count > 0 { sum / count as f32 } else { top }
-    }
-}
-
-/// Sums of [`SPAN`] neighbours around each place where they are not all 0; 0 elsewhere.
-fn running_sum(counts: &[u32], sums: &mut [u32], filled: std::ops::Range<usize>) {
-    sums.fill(0);
-    let half = SPAN / 2;
-    for at in filled.start - half..filled.end + half {
-        sums[at] = counts[at - half..=at + half].iter().sum();
+        let half = SPAN / 2;
+        let (first, last) = (low - half, high + half);
+        let mut sum = 0;
+        for at in first..=last {
+            sum += self.counts[at + half];
+            self.sums[at] = sum;
+            sum -= self.counts[at - half];
+        }
+        let (mut height, mut best, mut top) = (0, 0, ZERO);
+        for at in first - half..=last + half {
+            height += self.sums[at + half];
+            if height > best || (height == best && at.abs_diff(ZERO) < top.abs_diff(ZERO)) {
+                (best, top) = (height, at);
+            }
+            height -= self.sums[at - half];
+        }
+        self.counts[low..=high].fill(0);
+        self.sums[first..=last].fill(0);
+        let top = top as f32 - ZERO as f32;
+        let (mut total, mut count) = (0.0, 0u32);
+        for x in numbers.iter().filter(|x| (**x - top).abs() <= NEAR) {
+            total += x;
+            count += 1;
+        }
+        if count > 0 { total / count as f32 } else { top }
     }
 }
 

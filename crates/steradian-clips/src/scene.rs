@@ -8,25 +8,25 @@
 //! | s_i, robust scores | `scores` |
 //! | sigma, a scale for each pixel | `pixel_scale` |
 //!
-//! mu and sigma are found first, without components. Then Z = X with every cell beyond 3 sigma of the background replaced by it,
+//! mu and sigma are found first, without components, from frames of the light that is most frequent: the mode of two lights would
+//! be a patchwork of both. Then Z = X with every cell beyond 3 sigma of the background replaced by it,
 //! but for frames in which that would be more than [`LIGHT`] of the cells, and three rounds of:
-//! 1. Q = top components of the unit rows of Z - mu (angular embedding, by the engine): a third of them in the first round, all
-//!    in the last;
+//! 1. Q = top components of the unit rows of Z - mu (angular embedding, by the engine);
 //! 2. s_i = robust scores of frame i; those beyond the middle 90 %, widened by a tenth, are held there, so that somebody who
 //!    fills the picture does not become light;
 //! 3. mu += mode of x - mu - s Q over the frames, and sigma from the nearest third of what is left;
 //! 4. Z as above, around mu + s Q.
 //!
 //! A mode, not a median: what rests before a pixel for half of the time must not become background. Components, not a mode
-//! alone: the light may be switched. Cells replaced before there are components, and few components at first: light changes most
-//! of a frame and somebody who rests changes little of it, but both do so for long; a component of the second kind would make
-//! furniture of them. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
+//! alone: the light may be switched. Cells replaced before there are components: light changes most of a frame and somebody who
+//! rests changes little of it, but both do so for long; a component of the second kind would make furniture of them. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
 
 use rayon::prelude::*;
 use steradian::{Center, ClipStatistics, Components, Config, Error, Local, Method, Model, Result, Runner, Source};
 
+use crate::mode::ModeFinder;
 use crate::pixels;
-use crate::scores::Scorer;
+use crate::scores::{Scorer, spread};
 use crate::training::Training;
 
 /// Components of a scene, unless asked otherwise: light has few ways to change.
@@ -35,6 +35,10 @@ pub const COMPONENTS: usize = 3;
 const ROUNDS: usize = 3;
 /// How certain the components of all rounds but the last have to be: they only point out cells.
 const ROUGH: f64 = 1e-3;
+/// Gray levels that the median of a frame may be off and still be called the same light.
+const ONE_LIGHT: f32 = 6.0;
+/// The least share of frames of one light that a scene begins from.
+const ENOUGH: f64 = 0.25;
 /// A frame of which a larger share of cells is far from the background shows another light, not another thing.
 const LIGHT: f64 = 0.4;
 /// Scales beyond which a cell is replaced.
@@ -59,15 +63,14 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     }
     let zero = vec![0.0; training.pixels];
     let mut cleaned = training.data.clone();
-    let start = runner.compute(|| pixels::of_residuals(&training, &zero, None, &[], true));
+    let start = runner.compute(|| pixels::of_residuals(&of_one_light(&training), &zero, None, &[], true));
     let mut center = start.mode;
     runner.compute(|| clean(&training, &center, None, &start.scale, &mut cleaned));
     let mut fitted: Option<(Model, ClipStatistics)> = None;
     for round in 0..ROUNDS {
         runner.check_cancelled()?;
         let tolerance = if round + 1 < ROUNDS { ROUGH } else { Config::new(Method::Scene, 1).tolerance };
-        let most = (components * (round + 1)).div_ceil(ROUNDS);
-        let found = embed(&training, &cleaned, &center, most, tolerance, runner)?;
+        let found = embed(&training, &cleaned, &center, components, tolerance, runner)?;
         let Some(model) = found.or_else(|| fitted.take().map(|(model, _)| model)) else {
             // Nothing changes but what moves: the background is the center, whatever the components are.
             let Some(model) = embed(&training, &training.data, &center, 1, tolerance, runner)? else {
@@ -101,6 +104,23 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     model.config.center = Center::Median;
     model.passes = runner.passes() - before;
     Ok(model)
+}
+
+/// The frames whose brightness is near to that which most have; all of them where no brightness is frequent.
+fn of_one_light(training: &Training) -> Training {
+    let brightness: Vec<f32> = (0..training.frames)
+        .into_par_iter()
+        .map(|frame| {
+            let frame = training.frame(frame);
+            let mut levels: Vec<u8> = spread(training.pixels).into_iter().map(|pixel| frame[pixel]).collect();
+            let middle = levels.len() / 2;
+            f32::from(*levels.select_nth_unstable(middle).1)
+        })
+        .collect();
+    let usual = ModeFinder::new().mode(&brightness);
+    let near: Vec<usize> = (0..training.frames).filter(|&i| (brightness[i] - usual).abs() <= ONE_LIGHT).collect();
+    let enough = near.len() as f64 >= ENOUGH * training.frames as f64;
+    training.select(if enough { near } else { (0..training.frames).collect() })
 }
 
 /// The components of frames around a center: as many as there are, up to `most`; nothing where there are none.
@@ -183,7 +203,7 @@ fn clean(
         let mut replaced = 0;
         for (((out, x), e), scale) in out.iter_mut().zip(seen).zip(&expected).zip(&scale) {
             let far = (f32::from(*x) - e).abs() > CELL_LIMIT as f32 * scale;
-            *out = if far { e.round().clamp(0.0, 255.0) as u8 } else { *x };
+            *out = if far { (e + 0.5).clamp(0.0, 255.0) as u8 } else { *x };
             replaced += usize::from(far);
         }
         if replaced as f64 > LIGHT * seen.len() as f64 {

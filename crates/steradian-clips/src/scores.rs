@@ -124,7 +124,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 }
 
 /// Solves a small positive definite system in place, by Cholesky's factors.
-fn solve(matrix: &mut [f64], right: &mut [f64]) {
+pub(crate) fn solve(matrix: &mut [f64], right: &mut [f64]) {
     let d = right.len();
     for i in 0..d {
         for j in 0..=i {
@@ -142,7 +142,7 @@ fn solve(matrix: &mut [f64], right: &mut [f64]) {
 }
 
 /// At most [`ASKED`] pixels, one in each stretch of equal length, at a place that follows no column of the image.
-fn spread(pixels: usize) -> Vec<usize> {
+pub(crate) fn spread(pixels: usize) -> Vec<usize> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let count = pixels.min(ASKED);
     let place = |i: usize| {

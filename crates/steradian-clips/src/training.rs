@@ -1,5 +1,7 @@
 //! The frames that a scene is learnt from, in memory.
 
+use std::borrow::Cow;
+
 use steradian::{Block, BlockData, Error, Local, Memory, Result, Source};
 
 /// The most frames a scene is learnt from, evenly spread over those given. A scene of three components and a few numbers
@@ -23,6 +25,11 @@ impl Training {
         Self::at_most(TRAINING_FRAMES, source, runner)
     }
 
+    /// Reads all of them: for collections that are small by nature.
+    pub(crate) fn read_all(source: &dyn Source, runner: &Local) -> Result<Self> {
+        Self::at_most(usize::MAX, source, runner)
+    }
+
     fn at_most(most: usize, source: &dyn Source, runner: &Local) -> Result<Self> {
         let shape = source.shape().clone();
         let size = image_size(source)?;
@@ -39,11 +46,17 @@ impl Training {
         let mut data = Vec::with_capacity(count * shape.features);
         runner.for_each_block("frames", source, rows_of_blocks(shape.features), |block| {
             for row in (0..block.rows()).filter(|row| taken[block.first() + row]) {
-                data.extend_from_slice(frame(block, row, &mut Vec::new())?);
+                data.extend_from_slice(&frame_pixels(block, row)?);
             }
             Ok(())
         })?;
         Ok(Self { data, frames: count, pixels: shape.features, size, taken })
+    }
+
+    /// Some of these frames.
+    pub(crate) fn select(&self, frames: Vec<usize>) -> Self {
+        let data = frames.iter().flat_map(|&frame| self.frame(frame)).copied().collect();
+        Self { data, frames: frames.len(), pixels: self.pixels, size: self.size, taken: self.taken.clone() }
     }
 
     /// One frame.
@@ -75,14 +88,12 @@ pub(crate) fn image_size(source: &dyn Source) -> Result<(usize, usize)> {
 }
 
 /// A frame of a block, in place where its pixels lie side by side.
-pub(crate) fn frame<'a>(block: &Block<'a>, row: usize, copy: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+pub fn frame_pixels<'a>(block: &Block<'a>, row: usize) -> Result<Cow<'a, [u8]>> {
     let BlockData::U8(rows) = block.data() else {
         return Err(Error::data("frames of a clip are bytes"));
     };
-    if let Some(pixels) = rows.row(row, 0, rows.columns()) {
-        return Ok(pixels);
-    }
-    copy.clear();
-    copy.extend((0..rows.columns()).map(|pixel| rows.get(row, pixel)));
-    Ok(copy)
+    Ok(match rows.row(row, 0, rows.columns()) {
+        Some(pixels) => Cow::Borrowed(pixels),
+        None => Cow::Owned((0..rows.columns()).map(|pixel| rows.get(row, pixel)).collect()),
+    })
 }

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use rayon::prelude::*;
-use steradian::{BlockData, Error, Local, Result, Source};
-use steradian_clips::{Separated, Separator};
+use steradian::{Local, Result, Source};
+use steradian_clips::{Separated, Separator, frame_pixels};
 
 /// Frames that are in memory at a time, taken apart.
 const TOGETHER: usize = 32;
@@ -20,14 +20,7 @@ pub fn separate_all<T: Send>(
 ) -> Result<f64> {
     let mut seconds = 0.0;
     runner.for_each_block("frames apart", clip, TOGETHER, |block| {
-        let BlockData::U8(rows) = block.data() else {
-            return Err(Error::data("frames of a clip are bytes"));
-        };
-        let whole = |row: usize| match rows.row(row, 0, rows.columns()) {
-            Some(frame) => frame.to_vec(),
-            None => (0..rows.columns()).map(|pixel| rows.get(row, pixel)).collect(),
-        };
-        let frames: Vec<Vec<u8>> = (0..rows.rows()).map(whole).collect();
+        let frames = (0..block.rows()).map(|row| frame_pixels(block, row)).collect::<Result<Vec<_>>>()?;
         let start = Instant::now();
         let parts: Vec<Separated> = frames.par_iter().map(|frame| separator.separate(frame)).collect();
         seconds += start.elapsed().as_secs_f64();

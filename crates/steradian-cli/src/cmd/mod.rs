@@ -10,4 +10,5 @@ pub mod manpages;
 pub mod outliers;
 pub mod plan;
 pub mod reconstruct;
+pub mod shadows;
 pub mod transform;

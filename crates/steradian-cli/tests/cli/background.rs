@@ -195,6 +195,7 @@ fn bad_clips_are_refused_and_leave_nothing() {
     lab.refuse(3, "background frames -o out", &["in100.png is 24 x 32", "in200.png is 2 x 3"]);
     lab.refuse(2, "background clip.npy -o out --train 30:41", &["30:41", "has 40"]);
     lab.refuse(2, "background clip.npy -o out --train 9:9", &["A below B"]);
+    lab.refuse(2, "background clip.npy -o deep/er/out --from 41", &["--from 41"]);
     lab.refuse(2, "background clip.npy -o out --from 40", &["--from 40", "40 frames"]);
     lab.refuse(2, "background clip.npy -o out -d 0", &["at least 1"]);
     lab.refuse(2, "background clip.npy -o out --angle 50", &["--angle", "--method tae"]);

@@ -58,6 +58,19 @@ fn ctrl_c_removes_a_file_in_the_making() {
 }
 
 #[test]
+fn ctrl_c_removes_masks_in_the_making_and_their_folder() {
+    let lab = large();
+    let bytes = lab.read("x.npy");
+    lab.write("clip.npy", npy("|u1", &[20_000, 40, 50], &bytes[bytes.len() - 20_000 * 2_000..]));
+    let growing = || {
+        let masks =
+            |entry: std::fs::DirEntry| std::fs::read_dir(entry.path()).is_ok_and(|mut files| files.next().is_some());
+        std::fs::read_dir(lab.path("out")).is_ok_and(|mut entries| entries.any(|entry| entry.is_ok_and(masks)))
+    };
+    interrupt(&lab, "background clip.npy -o out --no-videos", growing);
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 40, 6));

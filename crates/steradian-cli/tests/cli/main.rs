@@ -8,4 +8,5 @@ mod interrupt;
 mod lab;
 mod outliers;
 mod refusals;
+mod shadows;
 mod threads;

@@ -7,15 +7,14 @@ chromium, chromium-browser or google-chrome on the path; without any, the tests 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from chromium import NoChromium, launch
+from playwright.sync_api import Browser, Page, sync_playwright
 
 FRAMES, HEIGHT, WIDTH, SIDE = 120, 60, 80, 20
-SYSTEM_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def corner(t: int) -> tuple[int, int]:
@@ -50,13 +49,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def browser():
     """A Chromium, wherever it comes from."""
     with sync_playwright() as playwright:
-        found = next(filter(None, map(shutil.which, SYSTEM_BROWSERS)), None)
         try:
-            started = playwright.chromium.launch(args=["--no-sandbox"])
-        except Error as error:
-            if found is None:
-                pytest.skip(f"no Chromium here (playwright install chromium, or apt install chromium): {str(error)[:200]}")
-            started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            started = launch(playwright)
+        except NoChromium as error:
+            pytest.skip(str(error))
         yield started
         started.close()
 
@@ -66,7 +62,7 @@ def page(browser: Browser, report: Path):
     """The page, open; it fails at its end if anything complained or was fetched."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
     complaints: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
+    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     opened.on("pageerror", lambda error: complaints.append(str(error)))
     opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
     opened.goto(report.as_uri())

@@ -1,0 +1,34 @@
+//! The shell of a page that stands alone: its head, its style, its table of facts.
+
+const STYLE: &str = include_str!("page/style.css");
+
+/// A page with a title and a body.
+pub fn page(title: &str, body: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{body}</body>\n</html>\n"
+    )
+}
+
+/// Rows of a name and what it is.
+pub fn facts_table(facts: &[(&str, String)]) -> String {
+    let row =
+        |(name, value): &(&str, String)| format!("<tr><th>{}</th><td>{}</td></tr>\n", escape(name), escape(value));
+    format!("<div class=\"scroll\"><table>\n{}</table></div>\n", facts.iter().map(row).collect::<String>())
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_become_tags() {
+        assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
+    }
+}

@@ -1,0 +1,58 @@
+//! Faces without shadows, as users meet them.
+
+use crate::lab::{Lab, keys, names};
+
+const SIDE: usize = 24;
+
+/// A folder of 14 pictures of a slope under different lights, each with a black bar somewhere.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("faces")).unwrap();
+    for light in 0..14 {
+        let (a, b) = (2.0 + light as f64 / 4.0, 6.0 - light as f64 / 3.0);
+        let level = |at: usize| {
+            let (x, y) = ((at % SIDE) as f64, (at / SIDE) as f64);
+            let bar = (light * 5 % SIDE..light * 5 % SIDE + 3).contains(&(at % SIDE));
+            if bar { 0 } else { (60.0 + a * x + b * y) as u8 }
+        };
+        let mut pgm = format!("P5\n{SIDE} {SIDE}\n255\n").into_bytes();
+        pgm.extend((0..SIDE * SIDE).map(level));
+        lab.write(&format!("faces/light{light}.pgm"), pgm);
+    }
+    lab
+}
+
+#[test]
+fn shadows_are_filled() {
+    let lab = lab();
+    let text = lab.ok("shadows faces -o out -d 3");
+    for part in ["14 of 24 x 24", "fill, 3 components", "report.html"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert_eq!(names(&lab.path("out")), ["difference", "montage.png", "relit", "report.html", "summary.json"]);
+    assert_eq!(names(&lab.path("out/relit")).len(), 14);
+    assert_eq!(names(&lab.path("out/difference"))[13], "000013.png");
+    let told: serde_json::Value = serde_json::from_slice(&lab.read("out/summary.json")).unwrap();
+    let expected = [
+        "dark_lit_share",
+        "dark_share",
+        "height",
+        "lit_error",
+        "method",
+        "n_components",
+        "pictures",
+        "seconds",
+        "width",
+    ];
+    assert_eq!(keys(&told), expected);
+    assert!(told["dark_lit_share"].as_f64().unwrap() > 0.9 && told["lit_error"].as_f64().unwrap() < 4.0, "{told}");
+    let page = String::from_utf8(lab.read("out/report.html")).unwrap();
+    assert_eq!(page.matches("data:image/jpeg;base64,").count(), 14);
+    assert!(!page.contains("http"));
+    for method in ["pca", "ae", "tae --angle 50", "robust", "cells"] {
+        lab.ok(&format!("shadows faces -o out -d 3 --method {method}"));
+    }
+    lab.refuse(2, "shadows faces -o none --angle 50", &["--angle", "--method tae"]);
+    lab.refuse(2, "shadows faces -o none --method pca -d 90", &["90"]);
+    lab.refuse(4, "shadows absent -o none", &["absent"]);
+}
