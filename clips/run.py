@@ -63,7 +63,7 @@ class Program:
     def background(self, footage: Footage, *options: str) -> dict:
         """Runs it on a clip; its summary."""
         out = self.folder / "out"
-        command = [self.path, "background", footage.clip, "-o", out, "--truth", footage.truth, *options]
+        command = [self.path, "background", footage.clip, "-o", out, "--truth", footage.truth, "--no-videos", *options]
         subprocess.run([str(part) for part in command], check=True, stdout=subprocess.DEVNULL)
         summary = json.loads((out / "summary.json").read_text())
         say(f"{footage.name} {' '.join(options)}: {summary['truth']}")
@@ -118,7 +118,7 @@ def memory(program: Program) -> Row:
     """The memory of learning a long clip, above the file's pages."""
     clip = program.folder / "long.npy"
     long_clip(clip, *LONG)
-    command = [program.path, "background", clip, "-o", program.folder / "long"]
+    command = [program.path, "background", clip, "-o", program.folder / "long", "--no-videos"]
     mebibytes, _ = watch([str(part) for part in command])
     clip.unlink()
     megabytes = mebibytes * 1.048576

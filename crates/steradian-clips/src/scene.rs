@@ -11,7 +11,8 @@
 //! mu and sigma are found first, without components, from frames of the light that is most frequent: the mode of two lights would
 //! be a patchwork of both. Then Z = X with every cell beyond 3 sigma of the background replaced by it,
 //! but for frames in which that would be more than [`LIGHT`] of the cells, and three rounds of:
-//! 1. Q = top components of the unit rows of Z - mu (angular embedding, by the engine);
+//! 1. Q = top components of the unit rows of Z - mu (angular embedding, by the engine): a third of them in the first round, all
+//!    in the last;
 //! 2. s_i = robust scores of frame i; those beyond the middle 90 %, widened by a tenth, are held there, so that somebody who
 //!    fills the picture does not become light;
 //! 3. mu += mode of x - mu - s Q over the frames, and sigma from the nearest third of what is left;
@@ -19,7 +20,8 @@
 //!
 //! A mode, not a median: what rests before a pixel for half of the time must not become background. Components, not a mode
 //! alone: the light may be switched. Cells replaced before there are components: light changes most of a frame and somebody who
-//! rests changes little of it, but both do so for long; a component of the second kind would make furniture of them. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
+//! rests changes little of it, but both do so for long; a component of the second kind would make furniture of them. Few
+//! components at first, for the same reason: frames of another light keep who is in them until the light is known. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
 
 use rayon::prelude::*;
 use steradian::{Center, ClipStatistics, Components, Config, Error, Local, Method, Model, Result, Runner, Source};
@@ -70,7 +72,8 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     for round in 0..ROUNDS {
         runner.check_cancelled()?;
         let tolerance = if round + 1 < ROUNDS { ROUGH } else { Config::new(Method::Scene, 1).tolerance };
-        let found = embed(&training, &cleaned, &center, components, tolerance, runner)?;
+        let most = (components * (round + 1)).div_ceil(ROUNDS);
+        let found = embed(&training, &cleaned, &center, most, tolerance, runner)?;
         let Some(model) = found.or_else(|| fitted.take().map(|(model, _)| model)) else {
             // Nothing changes but what moves: the background is the center, whatever the components are.
             let Some(model) = embed(&training, &training.data, &center, 1, tolerance, runner)? else {

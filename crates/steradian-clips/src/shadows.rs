@@ -28,9 +28,9 @@ const DARK: (f64, f64) = (10.0, 40.0);
 const BRIGHT: (f64, f64) = (250.0, 255.0);
 /// What a pixel is trusted at least, so that a black picture stays solvable.
 const LEAST_TRUST: f64 = 1e-3;
-/// sigma^2, in squared gray levels: what the subspace does not explain is alike in neighbouring pixels, so it does not average
-/// out over them.
-const PRIOR: f64 = 1e5;
+/// sigma^2 for each pixel, in squared gray levels. It is summed over the pixels: what the subspace does not explain is alike in
+/// neighbours, so it does not average out over them.
+const PRIOR: f64 = 3.0;
 /// How certain components of a round have to be.
 const TOLERANCE: f64 = 1e-4;
 
@@ -151,7 +151,7 @@ fn trusted(levels: &[u8], seen: &[f32], components: &Matrix, spread: &[f64]) -> 
             let entry: f64 = weighted.iter().zip(components.row(b)).map(|(x, y)| x * y).sum();
             (normal[a * d + b], normal[b * d + a]) = (entry, entry);
         }
-        normal[a * d + a] += PRIOR / spread[a].max(1.0);
+        normal[a * d + a] += PRIOR * levels.len() as f64 / spread[a].max(1.0);
     }
     crate::scores::solve(&mut normal, &mut right);
     let mut out = vec![0.0f32; seen.len()];

@@ -64,7 +64,7 @@ fn summary(lab: &Lab, folder: &str) -> serde_json::Value {
 fn a_folder_of_frames_becomes_a_background_and_masks() {
     let (lab, truth) = lab();
     let text = lab.ok("background frames -o out --truth truth --no-videos");
-    for part in ["40 frames of 24 x 32", "temporary file", "scene, 3 components", "F1 0.9", "over 40 frames"] {
+    for part in ["40 frames of 24 x 32", "temporary file", "scene, 3 components", "precision", "over 40 frames"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     assert_eq!(
