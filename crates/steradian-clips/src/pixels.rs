@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use steradian::Matrix;
 
 use crate::mode::ModeFinder;
+use crate::scores::solve;
 use crate::training::Training;
 
 /// Pixels that one task gathers.
@@ -16,8 +17,19 @@ const TO_DEVIATION: f32 = 2.204;
 /// Gray levels; rounding alone is a third of one.
 const LEAST_SCALE: f32 = 0.5;
 
+/// Frames that a pixel's response to light is told from, at most.
+const RESPONSE_FRAMES: usize = 128;
+/// Steps towards the least sum of absolute residuals.
+const RESPONSE_STEPS: usize = 8;
+/// What keeps lights that hardly differ from sharing a response, relative to the largest.
+const RESPONSE_RIDGE: f64 = 1e-4;
+/// Gray levels below which a residual counts as none.
+const RESPONSE_FLOOR: f64 = 1.0;
+
 /// What is found of each pixel.
 pub(crate) struct PixelStatistics {
+    /// How much more it responds to each light than the components say; pixel after pixel, nothing where it was not asked for.
+    pub(crate) response: Vec<f32>,
     /// The mode of its residuals.
     pub(crate) mode: Vec<f64>,
     /// Its usual distance from the background, once the mode is part of that.
@@ -31,24 +43,60 @@ pub(crate) fn of_residuals(
     components: Option<&Matrix>,
     scores: &[Vec<f64>],
     shifts_by_mode: bool,
+    lights: Option<&[Vec<f32>]>,
 ) -> PixelStatistics {
-    let blocks: Vec<(f64, f64)> = (0..training.pixels.div_ceil(BLOCK))
+    let pixels: Vec<(f64, f64, Vec<f32>)> = (0..training.pixels.div_ceil(BLOCK))
         .into_par_iter()
         .flat_map_iter(|block| {
             let pixels = block * BLOCK..((block + 1) * BLOCK).min(training.pixels);
-            let residuals = residuals(training, center, components, scores, pixels.clone());
+            let mut residuals = residuals(training, center, components, scores, pixels.clone());
             let mut finder = ModeFinder::new();
             residuals
-                .chunks(training.frames)
+                .chunks_mut(training.frames)
                 .map(|residuals| {
+                    let response = lights.map_or(Vec::new(), |lights| respond(residuals, lights));
                     let mode = if shifts_by_mode { finder.mode(residuals) } else { 0.0 };
-                    (f64::from(mode), f64::from(scale(residuals, mode)))
+                    (f64::from(mode), f64::from(scale(residuals, mode)), response)
                 })
                 .collect::<Vec<_>>()
         })
         .collect();
-    let (mode, scale) = blocks.into_iter().unzip();
-    PixelStatistics { mode, scale }
+    PixelStatistics {
+        response: pixels.iter().flat_map(|(_, _, response)| response).copied().collect(),
+        mode: pixels.iter().map(|(mode, ..)| *mode).collect(),
+        scale: pixels.iter().map(|(_, scale, _)| *scale).collect(),
+    }
+}
+
+/// Takes out of a pixel's residuals what follows the lights, by least absolute residuals around a constant; how much that is
+/// for each light. Whoever stands before the pixel while one of the lights is on has no say unless they do so mostly.
+fn respond(residuals: &mut [f32], lights: &[Vec<f32>]) -> Vec<f32> {
+    let d = lights[0].len();
+    let k = d + 1;
+    let step = residuals.len().div_ceil(RESPONSE_FRAMES);
+    let mut found = vec![0.0f64; k];
+    for _ in 0..RESPONSE_STEPS {
+        let (mut normal, mut right) = (vec![0.0; k * k], vec![0.0; k]);
+        for (r, light) in residuals.iter().zip(lights).step_by(step) {
+            let along = |a: usize| if a < d { f64::from(light[a]) } else { 1.0 };
+            let expected: f64 = (0..k).map(|a| found[a] * along(a)).sum();
+            let weight = 1.0 / (f64::from(*r) - expected).abs().max(RESPONSE_FLOOR);
+            for a in 0..k {
+                right[a] += weight * along(a) * f64::from(*r);
+                for b in 0..k {
+                    normal[a * k + b] += weight * along(a) * along(b);
+                }
+            }
+        }
+        let largest = (0..k).map(|a| normal[a * k + a]).fold(f64::MIN_POSITIVE, f64::max);
+        (0..k).for_each(|a| normal[a * k + a] += RESPONSE_RIDGE * largest);
+        solve(&mut normal, &mut right);
+        found = right;
+    }
+    for (r, light) in residuals.iter_mut().zip(lights) {
+        *r -= (0..d).map(|a| found[a] as f32 * light[a]).sum::<f32>();
+    }
+    found[..d].iter().map(|&x| x as f32).collect()
 }
 
 /// The residuals of some pixels, pixel after pixel.

@@ -16,7 +16,8 @@
 //! 2. s_i = robust scores of frame i; those beyond the middle 90 %, widened by a tenth, are held there, so that somebody who
 //!    fills the picture does not become light;
 //! 3. mu += mode of x - mu - s Q over the frames, and sigma from the nearest third of what is left;
-//! 4. Z as above, around mu + s Q.
+//! 4. Z as above, around mu + s Q; where the light changes much, each pixel's response to s is first found anew by least
+//!    absolute residuals, or Q would keep traces of who was there at one of the lights.
 //!
 //! A mode, not a median: what rests before a pixel for half of the time must not become background. Components, not a mode
 //! alone: the light may be switched. Cells replaced before there are components: light changes most of a frame and somebody who
@@ -41,6 +42,9 @@ const ROUGH: f64 = 1e-3;
 const ONE_LIGHT: f32 = 6.0;
 /// The least share of frames of one light that a scene begins from.
 const ENOUGH: f64 = 0.25;
+/// Gray levels, as root mean square over pixels, from which a change of light is large: components then say too much of who was
+/// there at one of the lights, and the response of each pixel is found anew.
+const MUCH_LIGHT: f64 = 6.0;
 /// A frame of which a larger share of cells is far from the background shows another light, not another thing.
 const LIGHT: f64 = 0.4;
 /// Scales beyond which a cell is replaced.
@@ -65,7 +69,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     }
     let zero = vec![0.0; training.pixels];
     let mut cleaned = training.data.clone();
-    let start = runner.compute(|| pixels::of_residuals(&of_one_light(&training), &zero, None, &[], true));
+    let start = runner.compute(|| pixels::of_residuals(&of_one_light(&training), &zero, None, &[], true, None));
     let mut center = start.mode;
     runner.compute(|| clean(&training, &center, None, &start.scale, &mut cleaned));
     let mut fitted: Option<(Model, ClipStatistics)> = None;
@@ -91,9 +95,17 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
             let mut scores = robust_scores(&training, &center, &model);
             let range = hold(&mut scores, model.n_components());
             let typical = (0..model.n_components()).map(|k| quantile(&column(&scores, k), 0.5)).collect();
-            let found = pixels::of_residuals(&training, &center, Some(&model.components), &scores, true);
+            // The last round says what the model is; nothing is cleaned after it.
+            let last = round + 1 == ROUNDS;
+            let lights = if last { None } else { lights(&scores, &range, training.pixels) };
+            let components = Some(&model.components);
+            let found = pixels::of_residuals(&training, &center, components, &scores, true, lights.as_deref());
             center.iter_mut().zip(&found.mode).for_each(|(c, mode)| *c += mode);
-            clean(&training, &center, Some((&model, &scores)), &found.scale, &mut cleaned);
+            if !last {
+                let (lights, response) = (lights.as_deref(), &found.response);
+                let fitted = Fitted { model: &model, scores: &scores, lights, response };
+                clean(&training, &center, Some(&fitted), &found.scale, &mut cleaned);
+            }
             ClipStatistics { pixel_scale: found.scale, score_range: range, typical_scores: typical }
         });
         fitted = Some((model, statistics));
@@ -184,23 +196,43 @@ pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     low + (high - low) * at.fract()
 }
 
+/// Scores as multiples of their largest, where the light changes much; nothing where it does not.
+fn lights(scores: &[Vec<f64>], range: &[[f64; 2]], pixels: usize) -> Option<Vec<Vec<f32>>> {
+    let change = range.iter().map(|[low, high]| (high - low).powi(2)).sum::<f64>() / pixels as f64;
+    if change.sqrt() < MUCH_LIGHT {
+        return None;
+    }
+    let largest: Vec<f64> = range.iter().map(|[low, high]| low.abs().max(high.abs()).max(f64::MIN_POSITIVE)).collect();
+    let relative = |scores: &Vec<f64>| scores.iter().zip(&largest).map(|(s, most)| (s / most) as f32).collect();
+    Some(scores.iter().map(relative).collect())
+}
+
+/// What is known of frames when they are cleaned.
+struct Fitted<'a> {
+    model: &'a Model,
+    scores: &'a [Vec<f64>],
+    lights: Option<&'a [Vec<f32>]>,
+    response: &'a [f32],
+}
+
 /// Frames with every cell far from the background replaced by it, but for those that show another light.
-fn clean(
-    training: &Training,
-    center: &[f64],
-    fitted: Option<(&Model, &[Vec<f64>])>,
-    scale: &[f64],
-    cleaned: &mut [u8],
-) {
+fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale: &[f64], cleaned: &mut [u8]) {
     let (center, scale) = (single(center), single(scale));
-    let components: Vec<Vec<f32>> = fitted
-        .map_or(Vec::new(), |(model, _)| (0..model.n_components()).map(|k| single(model.components.row(k))).collect());
+    let components: Vec<Vec<f32>> = fitted.map_or(Vec::new(), |fitted| {
+        (0..fitted.model.n_components()).map(|k| single(fitted.model.components.row(k))).collect()
+    });
     cleaned.par_chunks_mut(training.pixels).enumerate().for_each(|(frame, out)| {
         let mut expected = center.clone();
-        let scores = fitted.map_or(&[][..], |(_, scores)| &scores[frame]);
+        let scores = fitted.map_or(&[][..], |fitted| &fitted.scores[frame]);
         for (s, component) in scores.iter().zip(&components) {
             let s = *s as f32;
             expected.iter_mut().zip(component).for_each(|(e, q)| *e += s * q);
+        }
+        if let Some(Fitted { lights: Some(lights), response, .. }) = fitted {
+            let light = &lights[frame];
+            for (e, response) in expected.iter_mut().zip(response.chunks(light.len())) {
+                *e += response.iter().zip(light).map(|(r, l)| r * l).sum::<f32>();
+            }
         }
         let seen = training.frame(frame);
         let mut replaced = 0;

@@ -18,7 +18,7 @@ pub fn with_clip_statistics(mut model: Model, source: &dyn Source, runner: &Loca
         let scorer = Scorer::of(&model);
         let scores: Vec<Vec<f64>> =
             (0..training.frames).into_par_iter().map(|frame| scorer.scores(training.frame(frame))).collect();
-        let found = pixels::of_residuals(&training, &model.center, Some(&model.components), &scores, false);
+        let found = pixels::of_residuals(&training, &model.center, Some(&model.components), &scores, false, None);
         ClipStatistics {
             pixel_scale: found.scale,
             score_range: vec![[f64::NEG_INFINITY, f64::INFINITY]; d],
