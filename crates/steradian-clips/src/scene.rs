@@ -16,7 +16,7 @@
 //! 2. s_i = robust scores of frame i; those beyond the middle 90 %, widened by a tenth, are held there, so that somebody who
 //!    fills the picture does not become light;
 //! 3. mu += mode of x - mu - s Q over the frames, and sigma from the nearest third of what is left;
-//! 4. Z as above, around mu + s Q; where the light changes much, each pixel's response to s is first found anew by least
+//! 4. Z as above, around mu + s Q; where a twentieth of the frames shows another light, each pixel's response to s is first found anew by least
 //!    absolute residuals, or Q would keep traces of who was there at one of the lights.
 //!
 //! A mode, not a median: what rests before a pixel for half of the time must not become background. Components, not a mode
@@ -42,9 +42,8 @@ const ROUGH: f64 = 1e-3;
 const ONE_LIGHT: f32 = 6.0;
 /// The least share of frames of one light that a scene begins from.
 const ENOUGH: f64 = 0.25;
-/// Gray levels, as root mean square over pixels, from which a change of light is large: components then say too much of who was
-/// there at one of the lights, and the response of each pixel is found anew.
-const MUCH_LIGHT: f64 = 6.0;
+/// The share of frames that show another light from which on components say too much of who was there at one of the lights.
+const SWITCHED: f64 = 0.05;
 /// A frame of which a larger share of cells is far from the background shows another light, not another thing.
 const LIGHT: f64 = 0.4;
 /// Scales beyond which a cell is replaced.
@@ -71,7 +70,8 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     let mut cleaned = training.data.clone();
     let start = runner.compute(|| pixels::of_residuals(&of_one_light(&training), &zero, None, &[], true, None));
     let mut center = start.mode;
-    runner.compute(|| clean(&training, &center, None, &start.scale, &mut cleaned));
+    let other_light = runner.compute(|| clean(&training, &center, None, &start.scale, &mut cleaned));
+    let switched = other_light as f64 > SWITCHED * training.frames as f64;
     let mut fitted: Option<(Model, ClipStatistics)> = None;
     for round in 0..ROUNDS {
         runner.check_cancelled()?;
@@ -97,7 +97,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
             let typical = (0..model.n_components()).map(|k| quantile(&column(&scores, k), 0.5)).collect();
             // The last round says what the model is; nothing is cleaned after it.
             let last = round + 1 == ROUNDS;
-            let lights = if last { None } else { lights(&scores, &range, training.pixels) };
+            let lights = (switched && !last).then(|| lights(&scores, &range));
             let components = Some(&model.components);
             let found = pixels::of_residuals(&training, &center, components, &scores, true, lights.as_deref());
             center.iter_mut().zip(&found.mode).for_each(|(c, mode)| *c += mode);
@@ -196,15 +196,11 @@ pub(crate) fn quantile(values: &[f64], share: f64) -> f64 {
     low + (high - low) * at.fract()
 }
 
-/// Scores as multiples of their largest, where the light changes much; nothing where it does not.
-fn lights(scores: &[Vec<f64>], range: &[[f64; 2]], pixels: usize) -> Option<Vec<Vec<f32>>> {
-    let change = range.iter().map(|[low, high]| (high - low).powi(2)).sum::<f64>() / pixels as f64;
-    if change.sqrt() < MUCH_LIGHT {
-        return None;
-    }
+/// Scores as multiples of their largest.
+fn lights(scores: &[Vec<f64>], range: &[[f64; 2]]) -> Vec<Vec<f32>> {
     let largest: Vec<f64> = range.iter().map(|[low, high]| low.abs().max(high.abs()).max(f64::MIN_POSITIVE)).collect();
     let relative = |scores: &Vec<f64>| scores.iter().zip(&largest).map(|(s, most)| (s / most) as f32).collect();
-    Some(scores.iter().map(relative).collect())
+    scores.iter().map(relative).collect()
 }
 
 /// What is known of frames when they are cleaned.
@@ -215,13 +211,13 @@ struct Fitted<'a> {
     response: &'a [f32],
 }
 
-/// Frames with every cell far from the background replaced by it, but for those that show another light.
-fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale: &[f64], cleaned: &mut [u8]) {
+/// Frames with every cell far from the background replaced by it, but for those that show another light; how many do.
+fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale: &[f64], cleaned: &mut [u8]) -> usize {
     let (center, scale) = (single(center), single(scale));
     let components: Vec<Vec<f32>> = fitted.map_or(Vec::new(), |fitted| {
         (0..fitted.model.n_components()).map(|k| single(fitted.model.components.row(k))).collect()
     });
-    cleaned.par_chunks_mut(training.pixels).enumerate().for_each(|(frame, out)| {
+    let clean_frame = |(frame, out): (usize, &mut [u8])| {
         let mut expected = center.clone();
         let scores = fitted.map_or(&[][..], |fitted| &fitted.scores[frame]);
         for (s, component) in scores.iter().zip(&components) {
@@ -241,10 +237,13 @@ fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale
             *out = if far { (e + 0.5).clamp(0.0, 255.0) as u8 } else { *x };
             replaced += usize::from(far);
         }
-        if replaced as f64 > LIGHT * seen.len() as f64 {
+        let other_light = replaced as f64 > LIGHT * seen.len() as f64;
+        if other_light {
             out.copy_from_slice(seen);
         }
-    });
+        usize::from(other_light)
+    };
+    cleaned.par_chunks_mut(training.pixels).enumerate().map(clean_frame).sum()
 }
 
 fn single(values: &[f64]) -> Vec<f32> {
