@@ -1,6 +1,6 @@
 //! From options to a configuration: a method's preset, then what was asked on top of it.
 
-use steradian::{Center, Config, Error, Method, Result, Screen};
+use steradian::{Center, Config, Error, Result, Screen};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
 
@@ -13,7 +13,7 @@ impl FitOptions {
             Some(CenterChoice::Named(center)) => config.center = center.clone(),
             Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
         }
-        self.cone.adjust(self.method, &mut config.screen)?;
+        self.cone.adjust(self.method.name(), &mut config.screen)?;
         match (&mut config.screen, self.directions) {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(directions)) => screen.directions = directions,
@@ -37,7 +37,7 @@ impl FitOptions {
 
 impl ConeOptions {
     /// Puts what was asked into the cone of a method; refuses where there is none.
-    pub fn adjust(&self, method: Method, screen: &mut Screen) -> Result<()> {
+    pub fn adjust(&self, method: &str, screen: &mut Screen) -> Result<()> {
         let asked = [
             ("--angle", self.angle.is_some()),
             ("--cosine", self.cosine.is_some()),
@@ -53,8 +53,7 @@ impl ConeOptions {
                 Ok(())
             }
             (_, Some((option, _))) => Err(Error::asked(format!(
-                "{option} is about the cone, which --method {} does not have; use --method tae or leave {option} out",
-                method.name()
+                "{option} is about the cone, which --method {method} does not have; use --method tae or leave {option} out"
             ))),
             (_, None) => Ok(()),
         }

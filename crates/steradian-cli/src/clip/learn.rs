@@ -25,7 +25,7 @@ impl LearnOptions {
             // Light comes and goes: a frame that is darker than the center is not like one that is brighter.
             cone.cosine = Cosine::Signed;
         }
-        self.cone.adjust(self.method, &mut config.screen)?;
+        self.cone.adjust(self.method.name(), &mut config.screen)?;
         Ok(config)
     }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Config, Method, Result, Source};
+use steradian::{Config, Method, Result, Screen, Source};
 use steradian_clips::{Darkness, frame_pixels, trusted_reconstruction, without_shadows};
 use steradian_io::{Clip, ClipOptions, WholeFolder, write_whole};
 
@@ -60,12 +60,11 @@ pub fn run(args: &ShadowsArgs) -> Outcome {
 /// How components are found; nothing for the default, which finds them while it fills.
 fn config(args: &ShadowsArgs) -> Result<Option<Config>> {
     let Some(method) = args.method else {
-        // Options of a cone are refused as for any method without one.
-        args.cone.adjust(Method::Pca, &mut Config::new(Method::Pca, 1).screen)?;
+        args.cone.adjust(FILL, &mut Screen::Everyone)?;
         return Ok(None);
     };
     let mut config = Config::new(method, args.components);
-    args.cone.adjust(method, &mut config.screen)?;
+    args.cone.adjust(method.name(), &mut config.screen)?;
     Ok(Some(config))
 }
 

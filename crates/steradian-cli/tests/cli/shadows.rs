@@ -49,10 +49,10 @@ fn shadows_are_filled() {
     let page = String::from_utf8(lab.read("out/report.html")).unwrap();
     assert_eq!(page.matches("data:image/jpeg;base64,").count(), 14);
     assert!(!page.contains("http"));
-    for method in ["pca", "ae", "tae --angle 50", "robust", "cells"] {
+    for method in ["pca", "ae", "tae --angle 80", "robust", "cells"] {
         lab.ok(&format!("shadows faces -o out -d 3 --method {method}"));
     }
-    lab.refuse(2, "shadows faces -o none --angle 50", &["--angle", "--method tae"]);
+    lab.refuse(2, "shadows faces -o none --angle 50", &["--angle", "--method fill", "--method tae"]);
     lab.refuse(2, "shadows faces -o none --method pca -d 90", &["90"]);
     lab.refuse(4, "shadows absent -o none", &["absent"]);
 }
