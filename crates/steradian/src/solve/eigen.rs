@@ -1,5 +1,6 @@
 //! The top eigenvectors of a symmetric matrix in memory: all of them when it is small, by Krylov when it is not.
 
+use super::certify::certify;
 use super::krylov;
 use super::operator::Dense;
 use crate::error::Result;
@@ -33,4 +34,23 @@ pub(super) fn top_vectors(
     runner.check_cancelled()?;
     let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;
     Ok(vectors.first_columns((d + 1).min(matrix.rows())))
+}
+
+/// The top `count` eigenvalues, largest first, and their eigenvectors as columns, to within `tolerance` in sine. Finds
+/// all where that takes no longer.
+pub fn top_eigenpairs(
+    matrix: &Matrix,
+    count: usize,
+    tolerance: f64,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Matrix)> {
+    if solves_fully(matrix.rows(), count) {
+        runner.check_cancelled()?;
+        return runner.compute(|| symmetric_eigen(matrix));
+    }
+    let operator = Dense { matrix, runner };
+    let vectors = krylov::top_vectors(&operator, None, (count, count), FINER * tolerance, seed, runner)?;
+    let found = certify(&operator, vectors, count, runner)?;
+    Ok((found.values, found.vectors))
 }
