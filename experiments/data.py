@@ -48,7 +48,7 @@ def require(folder: Path | None, name: str, what: str, source: str) -> Path:
         raise Missing(f"{what} is read from the folder in STERADIAN_DATA or --data, and none is given (from {source})")
     path = folder / name
     if not path.exists():
-        raise Missing(f"{what} is missing: {path} (from {source})")
+        raise Missing(f"{what}: {name} is missing in the data folder (from {source})")
     return path
 
 

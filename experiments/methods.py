@@ -23,6 +23,7 @@ PAPER_FOUR: dict[str, Method] = {
 
 ROBUST = "robust (ours)"
 CELLS = "cells (ours)"
+SCREENED = "screened AE (ours)"
 ANGULAR = "AE, spatial median (ours)"
 OURS: dict[str, Method] = {
     ANGULAR: lambda d: AngularEmbedding(d, screen=None, loss="squared_cosine"),
@@ -30,6 +31,11 @@ OURS: dict[str, Method] = {
     CELLS: lambda d: AngularEmbedding(d, cells="clean"),
 }
 """What this project adds."""
+
+
+def screened_ae(d: int) -> Any:
+    """The robust mode with the paper's squared cosines in place of sines."""
+    return AngularEmbedding(d, loss="squared_cosine")
 
 
 def tae(angle: float) -> Method:

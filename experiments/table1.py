@@ -8,10 +8,10 @@ import numpy as np
 
 from classes import four_classes, parts
 from classifiers import CLASSIFIERS
-from methods import OURS, PAPER_FOUR, ROBUST, fitted
+from methods import OURS, PAPER_FOUR, ROBUST, SCREENED, fitted, screened_ae
 from outcome import DEPENDS, FAILS, HOLDS, Outcome, Setting, stage, table
 
-METHODS = {**PAPER_FOUR, ROBUST: OURS[ROBUST]}
+METHODS = {**PAPER_FOUR, ROBUST: OURS[ROBUST], SCREENED: screened_ae}
 
 
 def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
@@ -37,8 +37,8 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
         for classifier in CLASSIFIERS:
             printed = dict(zip(expected["methods"], expected[f"{d} {classifier}"], strict=True))
             cells = [f"{means[d, classifier, m]:.2f} ({printed[m]:.2f})" for m in PAPER_FOUR]
-            rows.append([str(d), classifier, *cells, f"{means[d, classifier, ROBUST]:.2f}"])
-    outcome.tables.append(table(["d", "classifier", *PAPER_FOUR, ROBUST], rows))
+            rows.append([str(d), classifier, *cells, *(f"{means[d, classifier, m]:.2f}" for m in (ROBUST, SCREENED))])
+    outcome.tables.append(table(["d", "classifier", *METHODS], rows))
     outcome.notes.append(
         f"mean of {seeds} seeds, the paper's value in brackets; the generator is ours, since the paper prints none"
     )
@@ -66,5 +66,11 @@ def judge_claims(outcome: Outcome, means: dict[tuple[int, str, str], float]) -> 
     )
     ours = ", ".join(f"{means[1, c, 'AE'] - means[1, c, 'TGA']:+.2f}" for c in CLASSIFIERS)
     outcome.claim("AE is the best everywhere", "AE - TGA at d = 1: +0.56, 0.00", ours, HOLDS if best else DEPENDS)
-    robust = min(means[d, c, ROBUST] - means[d, c, "AE"] for d in (1, 2) for c in CLASSIFIERS)
-    outcome.claim("our robust mode at least AE", "-", f"{robust:+.2f} at worst", HOLDS if robust >= -0.1 else FAILS)
+    behind = {
+        name: min(means[d, c, name] - means[d, c, "AE"] for d in (1, 2) for c in CLASSIFIERS)
+        for name in (ROBUST, SCREENED)
+    }
+    told = ", ".join(f"{name} {worst:+.2f} at worst" for name, worst in behind.items())
+    # The sum of sines is nearly flat between the directions of four classes; squared cosines are not.
+    verdict = HOLDS if behind[ROBUST] >= 0 else DEPENDS if behind[SCREENED] >= 0 else FAILS
+    outcome.claim("our robust mode at least AE", "-", told, verdict)

@@ -55,7 +55,7 @@ class Small(unittest.TestCase):
             self.assertNotIn(SKIPPED, {line.verdict for line in outcomes[name].lines}, f"{name} needs no data")
         # Even the small form shows what Table 1 is about.
         verdicts = {line.what: line.verdict for line in outcomes["table1"].lines}
-        self.assertEqual(verdicts["TGA, AE at d = 1"], "holds", verdicts)
+        self.assertEqual(verdicts["PCA, EM PCA at d = 1"], "holds", verdicts)
 
     def test_without_data_the_report_says_what_is_missing(self) -> None:
         folder, said = self.run_parts("--only", "fig3,fig5,kept,table2", "--data", "/nowhere/at/all")

@@ -8,6 +8,7 @@
 //! Columns are held in single precision for u8, u16 and f32 data, in double for f64. Threads share panels of
 //! [`PANEL_COLUMNS`] columns; sums over panels are added in order, so bits do not depend on threads.
 
+use pulp::Arch;
 use rayon::prelude::*;
 use steradian::{Block, BlockData, Element, Local, Result, Rows, Runner, Source};
 
@@ -106,10 +107,15 @@ impl<F: Number> Columns<F> {
                 .zip(q.par_chunks(PANEL_COLUMNS))
                 .map(|(panel, q)| {
                     let mut part = vec![F::narrow(0.0); self.samples];
-                    for (column, &q) in panel.chunks_exact(self.samples).zip(q) {
-                        let q = F::narrow(q);
-                        part.iter_mut().zip(column).for_each(|(sum, &z)| *sum = sum.plus(q, z));
-                    }
+                    Arch::new().dispatch(
+                        #[inline(always)]
+                        || {
+                            for (column, &q) in panel.chunks_exact(self.samples).zip(q) {
+                                let q = F::narrow(q);
+                                part.iter_mut().zip(column).for_each(|(sum, &z)| *sum = sum.plus(q, z));
+                            }
+                        },
+                    );
                     part
                 })
                 .collect();
@@ -121,16 +127,21 @@ impl<F: Number> Columns<F> {
         })
     }
 
-    /// One number for each column, by a function of the column and a room for as many keys as there are samples.
-    pub(crate) fn each(&self, of: impl Fn(&[F], &mut Vec<F::Key>) -> f64 + Sync, runner: &Local) -> Vec<f64> {
+    /// One number for each column, by a function of the feature, its column and a room for keys. The function should be
+    /// inlined: it is compiled for the processor's vectors here.
+    #[inline(always)]
+    pub(crate) fn each(&self, of: impl Fn(usize, &[F], &mut Vec<F::Key>) -> f64 + Sync, runner: &Local) -> Vec<f64> {
         runner.compute(|| {
-            self.panels
-                .par_iter()
-                .map_init(Vec::new, |room, panel| {
-                    panel.chunks_exact(self.samples).map(|column| of(column, room)).collect::<Vec<f64>>()
-                })
-                .flatten_iter()
-                .collect()
+            let panel_of = |room: &mut Vec<F::Key>, (index, panel): (usize, &Vec<F>)| {
+                Arch::new().dispatch(
+                    #[inline(always)]
+                    || {
+                        let columns = panel.chunks_exact(self.samples).enumerate();
+                        columns.map(|(j, column)| of(index * PANEL_COLUMNS + j, column, room)).collect::<Vec<f64>>()
+                    },
+                )
+            };
+            self.panels.par_iter().enumerate().map_init(Vec::new, panel_of).flatten_iter().collect()
         })
     }
 
@@ -139,10 +150,15 @@ impl<F: Number> Columns<F> {
         let samples = self.samples;
         runner.compute(|| {
             self.panels.par_iter_mut().zip(q.par_chunks(PANEL_COLUMNS)).for_each(|(panel, q)| {
-                for (column, &q) in panel.chunks_exact_mut(samples).zip(q) {
-                    let factor = F::narrow(-q);
-                    column.iter_mut().zip(y).for_each(|(z, &y)| *z = z.plus(factor, y));
-                }
+                Arch::new().dispatch(
+                    #[inline(always)]
+                    || {
+                        for (column, &q) in panel.chunks_exact_mut(samples).zip(q) {
+                            let factor = F::narrow(-q);
+                            column.iter_mut().zip(y).for_each(|(z, &y)| *z = z.plus(factor, y));
+                        }
+                    },
+                );
             });
         });
     }

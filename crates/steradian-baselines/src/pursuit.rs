@@ -20,7 +20,7 @@
 //! a tile of T T', so bits do not depend on threads. Cost of a step: (m + 4 r) n D flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
-use steradian::linalg::{Matrix, View, add_product, orthonormalize_in_order};
+use steradian::linalg::{Matrix, View, add_product, orthonormalize_in_order, product};
 use steradian::{Block, BlockData, Certificate, Config, Element, Found, Iteration, Local, Model, Result, Rows, Runner};
 use steradian::{Error, Source, assemble, center, top_eigenpairs};
 
@@ -194,9 +194,9 @@ impl State {
             let (values, vectors) = self.above(&gram, 1.0 / mu, &mut predicted, config, runner)?;
             let rank = values.len();
             let shrunk: Vec<f64> = values.iter().map(|sigma| (sigma - 1.0 / mu) / sigma).collect();
-            let squares: Vec<f64> = runner.compute(|| {
-                self.strips.par_iter_mut().map(|strip| strip.step(&vectors, &shrunk, lambda, mu)).collect()
-            });
+            let shrink = runner.compute(|| Shrink::new(&vectors, &shrunk));
+            let squares: Vec<f64> =
+                runner.compute(|| self.strips.par_iter_mut().map(|strip| strip.step(&shrink, lambda, mu)).collect());
             mu = (mu * GROWTH).min(most);
             let residual = squares.iter().sum::<f64>().sqrt() / frobenius;
             runner.iterated("pursuit", Iteration { step, residual, rank: Some(rank) })?;
@@ -234,7 +234,7 @@ impl State {
     /// T T'; tiles belong to tasks, and strips are added in order.
     fn gram(&self) -> Matrix {
         let side = self.side();
-        let tile = side.div_ceil(8).next_multiple_of(8).clamp(16, 192);
+        let tile = side.div_ceil(4).next_multiple_of(8).clamp(16, 192);
         let ranges: Vec<_> = (0..side).step_by(tile).map(|start| start..(start + tile).min(side)).collect();
         let pairs: Vec<_> = (0..ranges.len()).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
         let tiles: Vec<Vec<f64>> = pairs
@@ -302,23 +302,51 @@ impl State {
     }
 }
 
+/// U f U', which makes L out of T: in two factors, or as one square where that takes fewer operations.
+enum Shrink {
+    Factors { left: Matrix, right: Matrix },
+    Square(Matrix),
+}
+
+impl Shrink {
+    fn new(vectors: &Matrix, shrunk: &[f64]) -> Self {
+        let mut left = vectors.clone();
+        for i in 0..left.rows() {
+            left.row_mut(i).iter_mut().zip(shrunk).for_each(|(u, f)| *u *= f);
+        }
+        let right = vectors.transposed();
+        if 2 * shrunk.len() > vectors.rows() {
+            Self::Square(product(&left, &right))
+        } else {
+            Self::Factors { left, right }
+        }
+    }
+
+    /// L in place of T, in a strip of this width.
+    fn apply(&self, t: &mut Vec<f64>, width: usize) {
+        let times = |a: &Matrix, b: &[f64]| {
+            let mut out = vec![0.0; a.rows() * width];
+            add_product(&mut out, a.view(), View::new(b, a.columns(), width), 1.0);
+            out
+        };
+        *t = match self {
+            Self::Factors { left, right } => times(left, &times(right, t)),
+            Self::Square(square) => times(square, t),
+        };
+    }
+}
+
 impl Strip {
     /// T = M - S + Y / mu.
     fn target(&mut self, mu: f64) {
+        let inverse = 1.0 / mu;
         let sources = self.m.iter().zip(&self.s).zip(&self.y);
-        self.t.iter_mut().zip(sources).for_each(|(t, ((m, s), y))| *t = m - s + y / mu);
+        self.t.iter_mut().zip(sources).for_each(|(t, ((m, s), y))| *t = m - s + y * inverse);
     }
 
     /// L = U f U'T in place of T, then S and Y; returns the sum of squares of M - L - S.
-    fn step(&mut self, vectors: &Matrix, shrunk: &[f64], lambda: f64, mu: f64) -> f64 {
-        let (side, rank, width) = (vectors.rows(), shrunk.len(), self.width);
-        let mut inner = vec![0.0; rank * width];
-        add_product(&mut inner, vectors.view().transposed(), View::new(&self.t, side, width), 1.0);
-        for (row, f) in inner.chunks_exact_mut(width).zip(shrunk) {
-            row.iter_mut().for_each(|x| *x *= f);
-        }
-        self.t.fill(0.0);
-        add_product(&mut self.t, vectors.view(), View::new(&inner, rank, width), 1.0);
+    fn step(&mut self, shrink: &Shrink, lambda: f64, mu: f64) -> f64 {
+        shrink.apply(&mut self.t, self.width);
         let (threshold, inverse) = (lambda / mu, 1.0 / mu);
         let mut square = 0.0;
         for (((m, l), s), y) in self.m.iter().zip(&self.t).zip(&mut self.s).zip(&mut self.y) {

@@ -9,6 +9,8 @@ use crate::run::Runner;
 
 /// Up to this dimension the full eigenproblem is solved: it is exact and takes a few milliseconds.
 const FULL_DIMENSION: usize = 256;
+/// Up to this dimension it takes a tenth of a second, which an iteration to many digits does not beat.
+const WHOLE_DIMENSION: usize = 1024;
 /// Above this share of wanted vectors an iteration saves nothing.
 const WANTED_SHARE: usize = 4;
 /// How much finer the iteration within memory is than what is asked: a step is cheap, and other errors come on top.
@@ -45,7 +47,7 @@ pub fn top_eigenpairs(
     seed: u64,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Matrix)> {
-    if solves_fully(matrix.rows(), count) {
+    if matrix.rows() <= WHOLE_DIMENSION || solves_fully(matrix.rows(), count) {
         runner.check_cancelled()?;
         return runner.compute(|| symmetric_eigen(matrix));
     }
