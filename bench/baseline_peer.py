@@ -1,4 +1,4 @@
-"""Runs one baseline by hand in numpy: python bench/baseline_peer.py tga|pcp MATRIX.npy D
+"""Runs one baseline by hand in numpy: python bench/baseline_peer.py tga|tga-tuned|pcp MATRIX.npy D
 
 Prints {"seconds", "steps", "residual"} as json. The clock runs from before the file is read until the components, or
 both parts, are there.
@@ -12,15 +12,40 @@ import time
 
 import numpy as np
 
-TOLERANCE = {"tga": 1e-4, "pcp": 1e-7}
+TOLERANCE = {"tga": 1e-4, "tga-tuned": 1e-4, "pcp": 1e-7}
 MAX_STEPS = 200
 
 
 def tga(data: np.ndarray, d: int) -> tuple[int, float]:
-    """The trimmed Grassmann average at 50 % from each end, by np.partition.
+    """The trimmed Grassmann average at 50 % from each end, by np.partition, as its formulas read: samples are rows."""
+    rows = data - data.mean(axis=0)
+    middle = len(rows) // 2
+    rng = np.random.default_rng(0)
+    found: list[np.ndarray] = []
+    steps, change = 0, np.inf
+    for _ in range(d):
+        q = rng.standard_normal(rows.shape[1])
+        for _ in range(3):
+            q = rows.T @ (rows @ q)
+            q /= np.linalg.norm(q)
+        for _ in range(MAX_STEPS):
+            parted = np.partition(rows * np.sign(rows @ q)[:, None], (middle - 1, middle), axis=0)
+            new = parted[middle] if len(rows) % 2 else parted[middle - 1 : middle + 1].mean(axis=0)
+            new /= np.linalg.norm(new)
+            change, q = float(np.abs(new - q).max()), new
+            steps += 1
+            if change < TOLERANCE["tga"]:
+                break
+        for other in found + found:
+            q = q - other * (other @ q)
+        q /= np.linalg.norm(q)
+        found.append(q)
+        rows = rows - np.outer(rows @ q, q)
+    return steps, change
 
-    In f32, the fast choice, and with the samples of a feature side by side, which partition likes.
-    """
+
+def tga_tuned(data: np.ndarray, d: int) -> tuple[int, float]:
+    """The same in f32, with the samples of a feature side by side, which partition likes."""
     columns = np.ascontiguousarray(data.T, dtype=np.float32)
     columns -= columns.mean(axis=1, keepdims=True)
     middle = columns.shape[1] // 2
@@ -78,7 +103,7 @@ def main() -> None:
     """Times what is named on the command line."""
     name, matrix, d = sys.argv[1:4]
     start = time.perf_counter()
-    steps, residual = {"tga": tga, "pcp": pcp}[name](np.load(matrix), int(d))
+    steps, residual = {"tga": tga, "tga-tuned": tga_tuned, "pcp": pcp}[name](np.load(matrix), int(d))
     print(json.dumps({"seconds": time.perf_counter() - start, "steps": steps, "residual": residual}))
 
 
