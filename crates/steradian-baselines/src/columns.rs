@@ -20,6 +20,11 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
     /// An integer that sorts as the number does.
     type Key: Ord + Copy + Send;
 
+    /// A key below those of all numbers.
+    const LOWEST: Self::Key;
+    /// A key above those of all numbers.
+    const HIGHEST: Self::Key;
+
     /// From double precision.
     fn narrow(x: f64) -> Self;
     /// To double precision.
@@ -36,6 +41,9 @@ macro_rules! number {
     ($float:ty, $signed:ty, $unsigned:ty) => {
         impl Number for $float {
             type Key = $signed;
+
+            const LOWEST: $signed = <$signed>::MIN;
+            const HIGHEST: $signed = <$signed>::MAX;
 
             #[inline(always)]
             fn narrow(x: f64) -> Self {
