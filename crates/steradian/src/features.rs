@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::center::{mean, median};
 use crate::derived::{Changed, Picked};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::Gathered;
@@ -25,29 +25,41 @@ pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) ->
     Ok((middle, deviation))
 }
 
-/// What to divide each feature by: its deviation; 1 for a feature that never changes. One that changes, but in fewer
-/// than half of the samples, has no scale and is refused by name.
-pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<Vec<f64>> {
+/// A normal distribution's standard deviation is its mean absolute deviation times this.
+const NORMAL_MEAN_DEVIATION: f64 = 1.2533;
+
+/// What to divide each feature by: its median absolute deviation. A feature whose values are mostly equal has none; its
+/// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes.
+pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
     let (middle, mut scales) = median_and_deviation(source, runner)?;
     if scales.iter().all(|s| *s > 0.0) {
-        return Ok(scales);
+        return Ok((scales, None));
     }
     let away = Changed::new(source, |_, row: &mut [f64]| {
         row.iter_mut().zip(&middle).for_each(|(x, m)| *x = (*x - m).abs());
     });
-    let changes: Vec<bool> = mean::mean(&away, None, runner)?.into_iter().map(|away| away > 0.0).collect();
-    let name = |j: usize| source.feature_name(j).map_or_else(|| j.to_string(), |name| format!("{j} ({name})"));
-    let unscaled: Vec<String> =
-        (0..scales.len()).filter(|&j| scales[j] == 0.0 && changes[j]).take(5).map(name).collect();
-    if !unscaled.is_empty() {
-        return Err(Error::data(format!(
-            "feature {} has a median absolute deviation of 0 although it changes: more than half of its values are equal, so \
-             it cannot be scaled; leave it out or keep the units of all features",
-            unscaled.join(", ")
-        )));
+    let away = mean::mean(&away, None, runner)?;
+    let mut mostly_equal = Vec::new();
+    for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {
+        *scale = if away[j] > 0.0 { NORMAL_MEAN_DEVIATION * away[j] } else { 1.0 };
+        if away[j] > 0.0 {
+            mostly_equal.push(j);
+        }
     }
-    scales.iter_mut().filter(|s| **s == 0.0).for_each(|s| *s = 1.0);
-    Ok(scales)
+    let warning = (!mostly_equal.is_empty()).then(|| {
+        let name = |&j: &usize| source.feature_name(j).map_or_else(|| j.to_string(), |name| format!("{j} ({name})"));
+        let names: Vec<String> = mostly_equal.iter().take(5).map(name).collect();
+        format!(
+            "{} of {} features have a median absolute deviation of 0 although they change, since more than half of their \
+             values are equal, and are scaled by their mean absolute deviation, which outliers can move: {}{}; leave \
+             them out if that is not meant",
+            mostly_equal.len(),
+            scales.len(),
+            names.join(", "),
+            if mostly_equal.len() > names.len() { ", .." } else { "" }
+        )
+    });
+    Ok((scales, warning))
 }
 
 /// The sum over features of the squared robust scale of the kept samples.

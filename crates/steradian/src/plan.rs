@@ -32,16 +32,16 @@ use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 const KRYLOV_PASSES: usize = 9;
 /// The same for a decomposition that begins near its end and is only to give weights.
 const ROUGH_PASSES: usize = 3;
-/// Two operations of the integer tile in one flop's time, almost.
-const WHOLE_PAIRS: f64 = 0.65;
+/// The integer tile, with what it shares and merges.
+const WHOLE_PAIRS: f64 = 0.88;
 /// Tiles in double precision, converted for each pair.
 const DOUBLE_PAIRS: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
 const CONE_PAIRS: f64 = 1.2;
 /// Double precision, all of the square, converted on the way.
-const SCATTER: f64 = 3.3;
+const SCATTER: f64 = 4.5;
 /// Converting, narrow products, and the orthogonalisation that follows.
-const NARROW: f64 = 1.8;
+const NARROW: f64 = 2.8;
 /// Double precision, partly on one thread.
 const EIGEN: f64 = 3.0;
 /// What matrices may take when no limit is given.

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::ahead;
 use super::machine::Real;
 use crate::block::Rows;
 use crate::element::Element;
@@ -100,6 +101,7 @@ impl<T: Element, F: Real> Project<'_, T, F> {
                 let local = first - self.rows.start;
                 for (r, buffer) in buffer.iter_mut().enumerate().take(count) {
                     convert(self.data, first + r, columns.clone(), self.center, buffer);
+                    ahead::fetch(self.data, first + r + R, columns.clone());
                     self.squares[local + r] += sum_of_squares(simd, &buffer[..columns.len()]);
                 }
                 let x: [&[F]; R] = std::array::from_fn(|r| &buffer[r][..columns.len()]);
@@ -133,12 +135,19 @@ fn vectors_at<F: Real, S: Simd, const P: usize>(row: &[F], from: usize) -> &[F::
 #[inline(always)]
 fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
     let vectors = F::vectors::<S>(numbers);
-    let mut sums = [F::splat(simd, F::default()); 4];
-    for group in vectors.chunks(4) {
-        for (sum, x) in sums.iter_mut().zip(group) {
-            *sum = F::madd(simd, *x, *x, *sum);
-        }
+    let zero = F::splat(simd, F::default());
+    let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
+    let mut groups = vectors.chunks_exact(4);
+    for x in &mut groups {
+        a = F::madd(simd, x[0], x[0], a);
+        b = F::madd(simd, x[1], x[1], b);
+        c = F::madd(simd, x[2], x[2], c);
+        d = F::madd(simd, x[3], x[3], d);
     }
+    for x in groups.remainder() {
+        a = F::madd(simd, *x, *x, a);
+    }
+    let sums = [a, b, c, d];
     let rest = &numbers[vectors.len() * F::lanes::<S>()..];
     let sums: &[F] = pulp::bytemuck::cast_slice(&sums);
     sums.iter().map(|x| x.widen()).sum::<f64>() + rest.iter().map(|x| x.widen().powi(2)).sum::<f64>()
@@ -175,6 +184,7 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
                 let rows = first..(first + ROWS).min(self.data.rows());
                 for (row, buffer) in rows.clone().zip(&mut buffer) {
                     convert(self.data, row, columns.clone(), self.center, buffer);
+                    ahead::fetch(self.data, row + ROWS, columns.clone());
                 }
                 let y = &self.y[rows.start * width..rows.end * width];
                 for column in (0..columns.len()).step_by(C) {

@@ -2,6 +2,7 @@
 //!
 //! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 
+mod ahead;
 pub(crate) mod columns;
 pub(crate) mod cone;
 pub(crate) mod fused;

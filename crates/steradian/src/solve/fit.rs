@@ -45,7 +45,7 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
 
 /// With every feature divided by its robust scale.
 fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
-    let scale = features::scales(source, runner)?;
+    let (scale, warning) = features::scales(source, runner)?;
     let scaled = Changed::new(source, |_, row: &mut [f64]| row.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s));
     let mut inner = config.clone();
     if let Center::Given(point) = &mut inner.center {
@@ -55,6 +55,7 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, r
     model.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
     model.shape = source.shape().clone();
     model.scale = Some(scale);
+    model.warnings.extend(warning);
     Ok(model)
 }
 
