@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from outcome import Outcome, table
+from outcome import DEPENDS, FAILS, HOLDS, SKIPPED, Outcome, table
 
 HEAD = """# The paper, made again
 
@@ -28,6 +28,10 @@ def markdown(outcomes: list[Outcome]) -> str:
     counts = Counter(line.verdict for o in outcomes for line in o.lines)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     lines.append(f"\nIn all: {verdicts}; {sum(o.seconds for o in outcomes):.0f} seconds.\n")
+    for verdict in (HOLDS, DEPENDS, FAILS, SKIPPED):
+        claims = [f"{line.what} ({o.name})" for o in outcomes for line in o.lines if line.verdict == verdict]
+        if claims:
+            lines.append(f"**{verdict}**: {'; '.join(claims)}.\n")
     for outcome in outcomes:
         lines += [f"## {outcome.title}\n", *(f"{t}\n" for t in outcome.tables)]
         for figure in outcome.figures:

@@ -11,7 +11,7 @@ const EXPECTED_STEPS: usize = 30;
 /// Buffers of the program and its threads.
 const BASE_BYTES: u64 = 1 << 20;
 /// Blocks of D x d that an orthogonal iteration holds at once, beside the sums of a pass.
-const BLOCKS: u64 = 6;
+const BLOCKS: u64 = 10;
 
 /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
 pub fn plan(config: &Config, shape: &Shape, threads: usize) -> Result<Plan> {
@@ -30,13 +30,15 @@ pub fn plan(config: &Config, shape: &Shape, threads: usize) -> Result<Plan> {
         Method::Pcp => {
             steps.push(step("samples", 1));
             let side = n.min(features);
-            crate::pursuit::ARRAYS * 8 * n * features + crate::pursuit::SQUARES * 8 * side * side
+            let strips = 3 * threads.max(1) as u64 * side * crate::pursuit::STRIP as u64;
+            8 * (crate::pursuit::ARRAYS * n * features + crate::pursuit::SQUARES * side * side + strips)
         }
         _ => {
-            let sums = Grid::new(shape.samples, shape.features, (8 * features * d) as usize).live_sums(threads) as u64;
+            let block = 8 * features * d.next_multiple_of(8);
+            let sums = Grid::new(shape.samples, shape.features, block as usize).live_sums(threads) as u64;
             steps.push(step("orthogonal iteration, about", EXPECTED_STEPS));
             steps.push(step("order of components", 2));
-            (BLOCKS + sums) * 8 * features * d.next_multiple_of(8)
+            (BLOCKS + sums) * block
         }
     };
     steps.push(step("variances and cutoffs", 1));

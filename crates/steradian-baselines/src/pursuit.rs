@@ -35,14 +35,14 @@ const GROWTH: f64 = 1.5;
 const FIRST: f64 = 1.25;
 const MOST: f64 = 1e7;
 /// Columns of a strip.
-const STRIP: usize = 256;
+pub(crate) const STRIP: usize = 256;
 /// Singular vectors that are looked for at first.
 const FIRST_RANK: usize = 10;
 /// Accuracy of singular vectors where not all are found.
 const VECTORS: f64 = 1e-9;
 /// Arrays of the size of the data that are held at once, and squares of the smaller side.
 pub(crate) const ARRAYS: u64 = 4;
-pub(crate) const SQUARES: u64 = 5;
+pub(crate) const SQUARES: u64 = 8;
 
 /// What the pursuit finds.
 #[derive(Debug, Clone)]
