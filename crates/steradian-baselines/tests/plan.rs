@@ -9,10 +9,13 @@ use steradian::{Config, Local, Method};
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
+/// Bytes that products keep for their panels, whatever the shape; not worth a plan.
+const SMALL: u64 = 16_000_000;
+
 #[test]
 fn a_fit_stays_within_its_plan() {
     let runner = Local::new(2).unwrap();
-    for (n, features) in [(300, 4000), (3000, 200)] {
+    for (n, features) in [(300, 4000), (4000, 300)] {
         let x = Numbers::new(9).samples(n, features, 3);
         for method in Method::BASELINES {
             let config = Config::new(method, 3);
@@ -23,8 +26,9 @@ fn a_fit_stays_within_its_plan() {
             steradian_baselines::fit(&config, &data, &runner).unwrap();
             let taken = (HEAP.peak_usage() - before) as u64;
             let said = plan.peak_memory_bytes;
-            assert!(taken <= said, "{} {n} x {features}: took {taken} bytes, the plan says {said}", method.name());
-            assert!(said < 3 * taken + (4 << 20), "{} {n} x {features}: took {taken}, plan {said}", method.name());
+            let what = format!("{} {n} x {features}: took {taken} bytes, the plan says {said}", method.name());
+            assert!(taken <= said + SMALL, "{what}");
+            assert!(said <= 2 * taken + SMALL, "{what}");
         }
     }
 }
