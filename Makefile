@@ -12,14 +12,14 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python install-python wheel alone lint doc memory bench bench-python truth clean
+.PHONY: demo test explore test-rust test-python test-paper paper install-python wheel alone lint doc memory bench bench-python truth clean
 
 ## The main job on a built-in scene: pictures and report.html in steradian-demo/
 demo:
 	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
 
 ## All tests: library, files, command line, Python package, examples in the docs
-test: test-rust test-python
+test: test-rust test-python test-paper
 
 ## The tests on problems that were never drawn before
 explore:
@@ -30,6 +30,11 @@ test-rust:
 
 test-python: $(TARGET)/debug/steradian install-python
 	$(VENV)/bin/python -m pytest -c python/pyproject.toml python/tests
+
+# The small form of the experiments, on what the tests of the package were run on.
+test-paper: .venv-paper/ready install-python
+	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
+	cd experiments && ../.venv-paper/bin/python -m unittest
 
 # `cargo test` has built it already; this is for the Python tests alone.
 $(TARGET)/debug/steradian:
@@ -95,6 +100,16 @@ truth: .venv-truth/ready
 	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
 	touch $@
 
+## The paper's tables and figures made again: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
+paper: .venv-paper/ready wheel
+	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	.venv-paper/bin/python experiments/run.py --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
+
+.venv-paper/ready: experiments/requirements.txt
+	python3 -m venv .venv-paper
+	.venv-paper/bin/pip install --quiet --requirement experiments/requirements.txt
+	touch $@
+
 ## The Python package beside the command line and numpy: writes docs/benchmarks-python.md
 bench-python: wheel
 	$(CARGO) build --release --quiet -p steradian-cli
@@ -103,4 +118,4 @@ bench-python: wheel
 
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench .venv-truth $(VENV) dist
+	rm -rf steradian-demo .venv-bench .venv-truth .venv-paper $(VENV) dist

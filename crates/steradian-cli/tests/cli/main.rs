@@ -1,5 +1,6 @@
 //! The program as its users meet it: real files, real processes.
 
+mod baselines;
 mod commands;
 mod demo;
 mod golden;
