@@ -12,14 +12,14 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python test-report install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg picture clean
+.PHONY: demo test explore test-rust test-python test-report test-paper paper install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
 	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
 
 ## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
-test: test-rust test-python test-report
+test: test-rust test-python test-report test-paper
 
 ## The tests on problems that were never drawn before
 explore:
@@ -44,6 +44,11 @@ test-report: $(TARGET)/debug/steradian .venv-report/ready
 ## The picture of a report in the README: that of the built-in scene, as a browser shows it
 picture: demo .venv-report/ready
 	.venv-report/bin/python crates/steradian-cli/tests/report/picture.py steradian-demo/background/report.html docs/report.png
+
+# The small form of the experiments, on what the tests of the package were run on.
+test-paper: .venv-paper/ready install-python
+	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
+	cd experiments && ../.venv-paper/bin/python -m unittest
 
 # `cargo test` has built it already; this is for the Python tests alone.
 $(TARGET)/debug/steradian:
@@ -109,6 +114,16 @@ truth: .venv-truth/ready
 	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
 	touch $@
 
+## The paper's tables and figures made again: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
+paper: .venv-paper/ready wheel
+	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	.venv-paper/bin/python experiments/run.py --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
+
+.venv-paper/ready: experiments/requirements.txt
+	python3 -m venv .venv-paper
+	.venv-paper/bin/pip install --quiet --requirement experiments/requirements.txt
+	touch $@
+
 ## The Python package beside the command line and numpy: writes docs/benchmarks-python.md
 bench-python: wheel
 	$(CARGO) build --release --quiet -p steradian-cli
@@ -131,4 +146,4 @@ ffmpeg:
 
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-truth $(VENV) dist
+	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-paper .venv-truth $(VENV) dist

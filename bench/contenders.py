@@ -101,11 +101,12 @@ class Bench:
     def __init__(self, program: Path, folder: Path) -> None:
         self.program = program
         self.folder = folder
+        self.model = folder / "model.safetensors"
         folder.mkdir(parents=True, exist_ok=True)
 
     def fit_command(self, shape: Shape, options: tuple[str, ...]) -> list[str]:
         """The command line of a fit."""
-        matrix, model = shape.file(self.folder), self.folder / "model.safetensors"
+        matrix, model = shape.file(self.folder), self.model
         cone = ("--angle", str(shape.degrees)) if "tae" in options else ()
         asked = ("-d", str(shape.components), *options, *cone, "--json")
         return [str(self.program), "fit", str(matrix), "-o", str(model), *asked]
@@ -140,7 +141,7 @@ class Bench:
         if first:
             # Every run gives the same bits, so one export and one look at the memory tell all.
             components = self.folder / "components.npy"
-            timed([str(self.program), "export", str(self.folder / "model.safetensors"), "-o", str(components)])
+            timed([str(self.program), "export", str(self.model), "-o", str(components)])
             result.sines.append(exact.sine(np.load(components), self.exact(shape, result.contender.problem)))
             result.peak_mb, _ = watch(self.fit_command(shape, result.contender.options), interval=0.001, quiet=True)
 

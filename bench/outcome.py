@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from baselines import Baseline
 from contenders import AE, TAE, Result
 from growth import Choice, Series, Threads
 from shapes import Shape
@@ -23,6 +24,7 @@ class Outcome:
     growth: list[Series] = field(default_factory=list)
     threads: list[Threads] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
+    baselines: list[Baseline] = field(default_factory=list)
     kernels: dict[str, dict[int, float]] = field(default_factory=dict)
     """Items a second of our micro-benchmarks, by name and threads."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from baselines import TITLES
 from contenders import AE, TAE, Result
 from outcome import Outcome
 from shapes import Shape
@@ -16,6 +17,7 @@ TAE_MUST = {"hall": 2.5, "caviar": 4.0}
 TAE_AIM = 5.0
 THREADS_MUST, THREADS_AIM = 1.7, 1.9
 SLOPE, SLOPE_ROOM = 1.0, 0.1
+BASELINES_MUST = {"tga": 10.0, "pcp": 3.0}
 KERNELS = (
     ("fused pass of 16 columns against sgemm", "operator_u8 16", "sgemm", 0.65, 0.8, True),
     ("integer Gram against ssyrk", "integer_products", "ssyrk", 1.5, 1.9, False),
@@ -80,6 +82,12 @@ def rows(outcome: Outcome) -> Iterator[Row]:
         verdict = "must" if abs(series.slope - SLOPE) <= SLOPE_ROOM else "**missed**"
         what = f"growth, krylov: slope of the time per pass in {series.letter}"
         yield Row(what, f"{SLOPE} +- {SLOPE_ROOM}", "", f"{series.slope:.2f}", verdict)
+    for baseline in outcome.baselines:
+        what = f"ours against {TITLES[baseline.name]}, {baseline.shape.name}"
+        if must := BASELINES_MUST.get(baseline.name):
+            yield at_least(what, must, must, baseline.ratio)
+        else:
+            yield Row(what, "", "", f"{baseline.ratio:.2f}x", "for information")
     yield bound_row(outcome)
 
 

@@ -7,6 +7,7 @@ from datetime import date
 from importlib.metadata import version
 from math import isfinite
 
+from baselines import TITLES as BASELINES
 from contenders import ACCURATE, AE, CERTIFIED, TAE, TITLES, Result  # finds the folder of scripts
 from markdown import machine, table
 from outcome import Outcome
@@ -98,6 +99,8 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
         texts.append(("Solvers on the four shapes", text))
     if outcome.choices:
         texts.append(("Where each solver wins", choices_text(outcome)))
+    if outcome.baselines:
+        texts.append(("Baselines beside numpy", baselines_text(outcome)))
     if outcome.limits:
         texts.append(("Limits of the machine in the same run", limits_text(outcome)))
     if outcome.growth:
@@ -105,6 +108,16 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.threads:
         texts.append(("One thread against two", threads_text(outcome)))
     return texts
+
+
+def baselines_text(outcome: Outcome) -> str:
+    """Seconds and steps of the methods of others, ours and by hand."""
+    body = [
+        [BASELINES[b.name], b.shape.title, digits(b.peer), str(b.peer_steps), digits(b.ours), str(b.our_steps), f"{b.ratio:.1f}x"]
+        for b in outcome.baselines
+    ]
+    note = "To the same tolerance: 1e-4 in every coordinate (TGA), a residual of 1e-7 (PCP).\n\n"
+    return note + table(["by hand", "", "its seconds", "its steps", "ours", "our steps", "ratio"], body)
 
 
 def choices_text(outcome: Outcome) -> str:

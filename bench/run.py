@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+import baselines
 import growth
 import kernels
 from contenders import AE, PEERS, TAE, Bench, Contender, Result, with_solver
@@ -121,6 +122,8 @@ def main() -> None:
     outcome.threads = section("threads", deadline, growth.threads, bench, rounds, large)
     if not asked.quick:
         outcome.choices = section("solvers", deadline, growth.choices, bench, rounds, asked.scale)
+        for water in (shape for shape in shapes if shape.name.split("-")[0] == "water"):
+            outcome.baselines = section("baselines", deadline, baselines.baselines, bench, water, rounds)
     (bench.folder / "results.json").write_text(json.dumps(dataclasses.asdict(outcome), indent=1))
     text = markdown(outcome, f"make bench{' QUICK=1' if asked.quick else ''}", load)
     print(text)

@@ -16,7 +16,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from steradian import PCA, AngularEmbedding, ConeScreen, OutlyingnessScreen
+from steradian import (
+    EMPCA,
+    PCA,
+    AngularEmbedding,
+    ConeScreen,
+    GrassmannAverage,
+    OutlyingnessScreen,
+    PrincipalComponentPursuit,
+)
 
 ESTIMATORS = [
     AngularEmbedding(),
@@ -25,6 +33,11 @@ ESTIMATORS = [
     AngularEmbedding(2, cells="clean"),
     AngularEmbedding(2, screen=None, scale="mad"),
     PCA(),
+    EMPCA(),
+    EMPCA(on_sphere=True),
+    GrassmannAverage(),
+    GrassmannAverage(trim=0.0),
+    PrincipalComponentPursuit(),
     ConeScreen(),
     OutlyingnessScreen(),
 ]

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import steradian
-from steradian import PCA, AngularEmbedding
+from steradian import EMPCA, PCA, AngularEmbedding, GrassmannAverage
 
 SAME = [
     (["--method", "ae"], AngularEmbedding.paper(2)),
@@ -21,6 +21,10 @@ SAME = [
     (["--method", "cells"], AngularEmbedding(2, cells="clean")),
     (["--method", "robust", "--scale", "mad", "-d", "auto"], AngularEmbedding("auto", scale="mad")),
     (["--method", "pca"], PCA(2)),
+    (["--method", "empca"], EMPCA(2)),
+    (["--method", "emae", "--tol", "1e-3"], EMPCA(2, on_sphere=True, tol=1e-3)),
+    (["--method", "ga"], GrassmannAverage(2, trim=0.0)),
+    (["--method", "tga", "--trim", "0.1", "--seed", "3"], GrassmannAverage(2, trim=0.1, random_state=3)),
 ]
 
 
@@ -89,6 +93,11 @@ def test_the_wrong_class_says_which_is_right(table: np.ndarray, tmp_path: Path) 
     with pytest.raises(ValueError, match=r"method ae; use steradian\.AngularEmbedding\.load"):
         PCA.load(tmp_path / "ae")
     assert isinstance(steradian.load(tmp_path / "pca"), PCA)
+    EMPCA(2).fit(table).save(tmp_path / "empca")
+    for other in (AngularEmbedding, GrassmannAverage):
+        with pytest.raises(ValueError, match=r"method empca; use steradian\.load"):
+            other.load(tmp_path / "empca")
+    assert isinstance(steradian.load(tmp_path / "empca"), EMPCA)
 
 
 def test_files_that_are_no_models(table: np.ndarray, tmp_path: Path) -> None:

@@ -44,3 +44,11 @@ impl Apply {
         print(&format!("wrote {}: {} {element}\n", args.output.display(), sides.join(" x ")))
     }
 }
+
+/// The sides of an array in the shape of the data: images stay images.
+pub fn sides(data: &Shape) -> Vec<usize> {
+    match data.image {
+        Some((height, width)) => vec![data.samples, height, width],
+        None => vec![data.samples, data.features],
+    }
+}

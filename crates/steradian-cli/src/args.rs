@@ -135,6 +135,12 @@ pub struct FitArgs {
     /// Print one json object
     #[arg(long)]
     pub json: bool,
+    /// Array of the low-rank part to write, in the shape of the data; pcp only
+    #[arg(long, value_name = "OUT.npy")]
+    pub low_rank: Option<PathBuf>,
+    /// Array of the sparse part to write; pcp only
+    #[arg(long, value_name = "OUT.npy")]
+    pub sparse: Option<PathBuf>,
     /// How to fit.
     #[command(flatten)]
     pub options: FitOptions,
@@ -176,9 +182,13 @@ pub struct FitOptions {
     /// How eigenvectors are found: auto takes the cheapest
     #[arg(long, default_value = "auto", value_parser = solvers())]
     pub solver: Solver,
-    /// Largest sine of an angle to the exact subspace that counts as converged
-    #[arg(long, value_name = "T", default_value = "1e-6", allow_negative_numbers = true)]
-    pub tol: f64,
+    /// Largest sine of an angle to the exact subspace that counts as converged; for baselines the change (pcp: the
+    /// relative residual) at which they stop [default: 1e-6; empca, emae, ga, tga: 1e-4; pcp: 1e-7]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub tol: Option<f64>,
+    /// Share of samples left out at each end of a feature, from 0 to 0.5, which leaves the median; tga only [default: 0.5]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub trim: Option<f64>,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
@@ -440,7 +450,8 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 fn methods() -> impl TypedValueParser<Value = Method> {
-    one_of(Method::ALL.map(|m| (m.name(), method_help(m), m)).to_vec())
+    let all = Method::ALL.into_iter().chain(Method::BASELINES);
+    one_of(all.map(|m| (m.name(), method_help(m), m)).collect())
 }
 
 fn method_help(method: Method) -> &'static str {
@@ -452,6 +463,13 @@ fn method_help(method: Method) -> &'static str {
         Method::Angular => "angular embedding around the spatial median",
         Method::Pca => "classical PCA",
         Method::Scene => "made for clips",
+        Method::Empca => "baseline: classical PCA by expectation maximisation",
+        Method::Emae => "baseline: angular embedding around the mean by the same iteration, no matrix decomposed",
+        Method::Ga => "baseline: Grassmann average",
+        Method::Tga => "baseline: trimmed Grassmann average; holds the data by columns in memory",
+        Method::Pcp => {
+            "baseline: principal component pursuit, a low-rank and a sparse part; holds four arrays of doubles"
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use steradian::Progress;
+use steradian::{Iteration, Progress};
 
 /// A bar; it is gone from the screen when dropped.
 pub struct Bar(ProgressBar);
@@ -26,6 +26,11 @@ impl Bar {
         let bar = self.0.clone();
         let current = AtomicUsize::new(0);
         move |progress| {
+            if let Some(Iteration { step, residual, rank }) = progress.iteration {
+                let rank = rank.map_or(String::new(), |rank| format!(", rank {rank}"));
+                bar.set_message(format!("{} step {step}: {residual:.1e}{rank}", progress.name));
+                return;
+            }
             if current.fetch_max(progress.pass, Ordering::Relaxed) < progress.pass {
                 bar.set_prefix(progress.pass.to_string());
                 bar.set_message(progress.name);

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
-use steradian::Error;
+use steradian::{Error, Method, Solver};
 
 use crate::outcome::{Outcome, Stop};
 
@@ -44,6 +44,11 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 pub fn facts(lines: &[(&str, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+}
+
+/// The name of a solver; none for baselines, which iterate on their own.
+pub fn solver_name(method: Method, solver: Solver) -> Option<&'static str> {
+    (!method.is_baseline()).then(|| solver.name())
 }
 
 /// Four significant digits.

@@ -1,6 +1,6 @@
 //! From options to a configuration: a method's preset, then what was asked on top of it.
 
-use steradian::{Center, Config, Error, Result, Screen};
+use steradian::{Center, Config, Error, Method, Result, Screen};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
 
@@ -28,7 +28,17 @@ impl FitOptions {
         config.scaling = self.scale;
         config.robust_scores = self.robust_scores;
         config.solver = self.solver;
-        config.tolerance = self.tol;
+        config.tolerance = self.tol.unwrap_or(config.tolerance);
+        match (self.method, self.trim) {
+            (_, None) => {}
+            (Method::Tga, Some(trim)) => config.trim = trim,
+            (_, Some(_)) => {
+                return Err(Error::asked(format!(
+                    "--trim is about trimmed averages, which --method {} does not take; use --method tga or leave --trim out",
+                    self.method.name()
+                )));
+            }
+        }
         config.seed = self.seed;
         config.memory_limit = self.memory;
         Ok(config)

@@ -267,11 +267,29 @@ pub enum Method {
     Pca,
     /// Made for clips: what the crate `steradian-clips` begins from, angular embedding around the median of each pixel.
     Scene,
+    /// Classical PCA by expectation maximisation (Roweis 1998); a baseline.
+    Empca,
+    /// The paper's angular embedding by the same iteration, without a matrix decomposition; a baseline.
+    Emae,
+    /// The Grassmann average (Hauberg et al. 2014); a baseline.
+    Ga,
+    /// The trimmed Grassmann average; a baseline.
+    Tga,
+    /// Principal component pursuit (Candes et al. 2011): a low-rank and a sparse part; a baseline.
+    Pcp,
 }
 
 impl Method {
-    /// All that fit data of any kind, in the order in which help lists them.
+    /// Those of this crate, in the order in which help lists them.
     pub const ALL: [Self; 6] = [Self::Robust, Self::Cells, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
+
+    /// Those that others published and the crate `steradian-baselines` fits.
+    pub const BASELINES: [Self; 5] = [Self::Empca, Self::Emae, Self::Ga, Self::Tga, Self::Pcp];
+
+    /// Whether it is one of [`Method::BASELINES`].
+    pub fn is_baseline(self) -> bool {
+        Self::BASELINES.contains(&self)
+    }
 
     /// The name on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -283,6 +301,11 @@ impl Method {
             Self::Cells => "cells",
             Self::Pca => "pca",
             Self::Scene => "scene",
+            Self::Empca => "empca",
+            Self::Emae => "emae",
+            Self::Ga => "ga",
+            Self::Tga => "tga",
+            Self::Pcp => "pcp",
         }
     }
 }
@@ -308,8 +331,11 @@ pub struct Config {
     pub scaling: Scaling,
     /// How the eigenvectors are found.
     pub solver: Solver,
-    /// The largest sine of an angle between the found and the exact subspace that counts as converged.
+    /// The largest sine of an angle between the found and the exact subspace that counts as converged; for baselines
+    /// the change, or the residual, at which their iteration stops.
     pub tolerance: f64,
+    /// The share of samples that a Grassmann average leaves out at each end of a feature, up to 0.5, its median.
+    pub trim: f64,
     /// The seed of every random choice.
     pub seed: u64,
     /// Bytes that the fit may allocate.
@@ -326,6 +352,7 @@ impl Config {
         let outlyingness = Screen::Outlyingness(Outlyingness::default());
         let (center, screen) = match method {
             Method::Ae | Method::Pca => (Center::Mean, Screen::Everyone),
+            Method::Empca | Method::Emae | Method::Ga | Method::Tga | Method::Pcp => (Center::Mean, Screen::Everyone),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::Everyone),
             Method::Scene => (Center::Median, Screen::Everyone),
@@ -337,12 +364,20 @@ impl Config {
             components: components.into(),
             center,
             screen,
-            weighting: if method == Method::Pca { Weighting::Uniform } else { Weighting::InverseNorm },
+            weighting: match method {
+                Method::Pca | Method::Empca | Method::Ga | Method::Tga | Method::Pcp => Weighting::Uniform,
+                _ => Weighting::InverseNorm,
+            },
             loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
             cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
             scaling: Scaling::None,
             solver: Solver::Auto,
-            tolerance: 1e-6,
+            tolerance: match method {
+                Method::Empca | Method::Emae | Method::Ga | Method::Tga => 1e-4,
+                Method::Pcp => 1e-7,
+                _ => 1e-6,
+            },
+            trim: if method == Method::Tga { 0.5 } else { 0.0 },
             seed: 0,
             memory_limit: None,
             robust_scores: false,

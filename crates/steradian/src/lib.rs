@@ -15,7 +15,7 @@
 //! ```
 
 mod block;
-mod center;
+pub mod center;
 mod config;
 mod derived;
 mod diagnose;
@@ -24,12 +24,12 @@ mod embedding;
 mod error;
 mod features;
 mod kernel;
-mod linalg;
+pub mod linalg;
 mod model;
 mod pass;
 mod persist;
 mod plan;
-mod random;
+pub mod random;
 mod rank;
 mod robust_scores;
 mod run;
@@ -53,10 +53,10 @@ pub use error::{Error, Result};
 pub use linalg::Matrix;
 pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
-pub use plan::{Plan, Step};
-pub use run::{CancelToken, Local, Progress, Runner};
+pub use plan::{Plan, Step, size};
+pub use run::{CancelToken, Iteration, Local, Progress, Runner};
 pub use screen::alone::{FittedScreen, screen};
-pub use solve::{fit, fit_on};
+pub use solve::{Found, assemble, fit, fit_on, top_eigenpairs};
 #[cfg(feature = "ndarray")]
 pub use source::NdArray;
 pub use source::{Memory, Shape, Source};

@@ -105,7 +105,7 @@ impl Matrix {
     }
 
     /// A view of all of it.
-    pub(crate) fn view(&self) -> View<'_> {
+    pub fn view(&self) -> View<'_> {
         View::new(&self.data, self.rows, self.columns)
     }
 
@@ -155,10 +155,11 @@ pub(crate) fn zeroed(length: usize) -> Vec<f64> {
 
 /// A borrowed matrix of contiguous rows, possibly seen transposed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct View<'a>(MatRef<'a, f64>);
+pub struct View<'a>(MatRef<'a, f64>);
 
 impl<'a> View<'a> {
-    pub(crate) fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
+    /// Rows that lie one after the other.
+    pub fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
         Self(MatRef::from_row_major_slice(&data[..rows * columns], rows, columns))
     }
 
@@ -168,13 +169,14 @@ impl<'a> View<'a> {
         Self(MatRef::from_row_major_slice_with_stride(data, matrix.rows, columns.len(), matrix.columns))
     }
 
-    pub(crate) fn transposed(self) -> Self {
+    /// The same numbers with rows as columns.
+    pub fn transposed(self) -> Self {
         Self(self.0.transpose())
     }
 }
 
 /// `out += scale * a b`, where `out` holds contiguous rows.
-pub(crate) fn add_product(out: &mut [f64], a: View<'_>, b: View<'_>, scale: f64) {
+pub fn add_product(out: &mut [f64], a: View<'_>, b: View<'_>, scale: f64) {
     let columns = b.0.ncols();
     add_product_strided(&mut out[..a.0.nrows() * columns], columns, a, b, scale);
 }
@@ -199,7 +201,7 @@ pub(crate) fn add_outer_single(out: &mut [f32], a: &[f32], b: &[f32], depth: usi
 }
 
 /// `a b` for two matrices.
-pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
+pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows, b.columns);
     out.data.par_chunks_mut((PRODUCT_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
         let start = panel * PRODUCT_ROWS;
@@ -210,7 +212,7 @@ pub(crate) fn product(a: &Matrix, b: &Matrix) -> Matrix {
 }
 
 /// `a' b` for two tall matrices: partial products of fixed panels, added in order.
-pub(crate) fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
+pub fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.rows, b.rows, "inner product of tall matrices");
     let parts: Vec<Vec<f64>> = (0..a.rows.div_ceil(PANEL_ROWS))
         .into_par_iter()
@@ -231,7 +233,7 @@ pub(crate) fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
 }
 
 /// `z -= v c` for tall `z` and `v`.
-pub(crate) fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
+pub fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
     let (z_columns, v_columns) = (z.columns, v.columns);
     z.data.par_chunks_mut((PANEL_ROWS * z_columns).max(1)).enumerate().for_each(|(panel, z)| {
         let start = panel * PANEL_ROWS;
@@ -241,7 +243,7 @@ pub(crate) fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
 }
 
 /// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix whose lower triangle is filled.
-pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
+pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let n = a.rows;
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
@@ -271,7 +273,7 @@ pub(crate) fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
 ///
 /// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Only the well
 /// conditioned part of G is used at a time; what it leaves over is taken in the next round.
-pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
+pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     let before = std::mem::take(z);
     // What is left of a column after most of it was removed is rounding, however long the column was.
     let floors: Vec<f64> = before.column_norms().into_iter().map(|length| floor.max(1e-13 * length)).collect();
@@ -307,7 +309,7 @@ pub(crate) fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
 }
 
 /// Makes nearly orthogonal columns orthonormal in their order, each only by what lies behind it (Cholesky QR).
-pub(crate) fn orthonormalize_in_order(q: &mut Matrix) {
+pub fn orthonormalize_in_order(q: &mut Matrix) {
     for _ in 0..2 {
         let gram = tall_inner(q, q);
         let k = gram.rows;

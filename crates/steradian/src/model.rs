@@ -30,12 +30,21 @@ const CHUNK_ROWS: usize = 32;
 /// How sure the answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// The largest 2-norm of a column of A Q - Q Lambda, relative to the largest eigenvalue.
+    /// The largest 2-norm of a column of A Q - Q Lambda, relative to the largest eigenvalue; for principal component
+    /// pursuit that of the split; not a number for Grassmann averages, which are no eigenvectors.
+    #[serde(deserialize_with = "number_or_null")]
     pub residual: f64,
-    /// An upper bound on the sine of the largest angle to the exact subspace, in [0, 1].
+    /// An upper bound on the sine of the largest angle to the exact subspace, in [0, 1]; not a number where the method
+    /// has no such subspace.
+    #[serde(deserialize_with = "number_or_null")]
     pub sine_bound: f64,
-    /// Whether the bound reached the tolerance.
+    /// Whether the bound reached the tolerance; for baselines, whether their iteration stopped by its own rule.
     pub converged: bool,
+}
+
+/// JSON has no word for what is not a number but null.
+fn number_or_null<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 /// What the cone found.
@@ -81,7 +90,7 @@ pub struct ClipStatistics {
 pub struct Model {
     /// What was asked.
     pub config: Config,
-    /// The solver that ran.
+    /// The solver that ran; `Auto` for baselines, which iterate on their own.
     pub solver: Solver,
     /// The shape of the data it was fitted on.
     pub shape: Shape,
@@ -105,6 +114,8 @@ pub struct Model {
     pub cone: Option<ConeReport>,
     /// The sum of sines before each step of the last refinement, and after all; empty for other losses.
     pub objective: Vec<f64>,
+    /// Steps of each iteration of a baseline; empty for the methods of this crate.
+    pub iterations: Vec<usize>,
     /// Which cells were cleaned, when cells were.
     pub cells: Option<CleanedCells>,
     /// What is known of pixels and frames, when the data were a clip.
@@ -219,7 +230,7 @@ impl Model {
                     panel::center(block, rows.clone(), columns.clone(), &self.center, None, &mut buffer);
                     self.to_scale(&mut buffer[..rows.len() * columns.len()], columns.clone());
                     for (square, row) in squares.iter_mut().zip(buffer.chunks(columns.len())) {
-                        *square += row.iter().map(|x| x * x).sum::<f64>();
+                        *square += panel::sum_of_squares(row);
                     }
                     let part = View::new(&buffer, rows.len(), columns.len());
                     add_product(scores, part, self.component_columns(columns), 1.0);

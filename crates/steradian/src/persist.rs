@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Map, Value, json};
 
-use crate::config::{Angle, Center, Components, Cone, Config, Outlyingness, Screen};
+use crate::config::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
@@ -36,6 +36,9 @@ impl Model {
             "tol": config.tolerance,
             "weighting": config.weighting,
         });
+        if matches!(config.method, Method::Ga | Method::Tga) {
+            parameters["trim"] = json!(config.trim);
+        }
         if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
             parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
             parameters["pairs"] = json!(pairs);
@@ -58,6 +61,7 @@ impl Model {
             "image": self.shape.image.map(|(height, width)| [height, width]),
             "cleaned_share": self.cells.as_ref().map(|cells| cells.share),
             "method": config.method,
+            "iterations": self.iterations,
             "objective": self.objective,
             "total_variance": self.total_variance,
             "n_components": self.n_components(),
@@ -205,6 +209,7 @@ impl Reader<'_> {
             chosen: self.field(&["chosen"])?,
             total_variance: self.field(&["total_variance"])?,
             objective: self.field(&["objective"])?,
+            iterations: self.field(&["iterations"])?,
             cells: match self.optional("cell_limits", features)? {
                 Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
                 None => None,
@@ -277,6 +282,9 @@ impl Reader<'_> {
         config.robust_scores = self.field(&["parameters", "robust_scores"])?;
         config.scaling = self.field(&["parameters", "scale"])?;
         config.weighting = self.field(&["parameters", "weighting"])?;
+        if matches!(config.method, Method::Ga | Method::Tga) {
+            config.trim = self.field(&["parameters", "trim"])?;
+        }
         config.solver = self.field(&["parameters", "solver"])?;
         config.tolerance = self.field(&["parameters", "tol"])?;
         config.seed = self.field(&["seed"])?;

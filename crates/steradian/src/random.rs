@@ -9,7 +9,7 @@ use crate::linalg::Matrix;
 
 /// What random numbers are drawn for; each purpose has a stream of its own.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// The start block of the Krylov solver.
     Krylov = 1,
     /// The samples that start the spatial median.
@@ -20,6 +20,8 @@ pub(crate) enum Stream {
     Spread = 4,
     /// The signs of parallel analysis.
     Signs = 5,
+    /// Where the iterations of baselines begin.
+    Baselines = 6,
 }
 
 /// The generator of a purpose.
@@ -33,7 +35,7 @@ pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
 const BLOCK: usize = 1 << 15;
 
 /// A matrix of standard normal numbers, by the current threads together.
-pub(crate) fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
+pub fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
     let mut data = vec![0.0; rows * columns];
     data.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
         let mut generator = generator(seed, stream);

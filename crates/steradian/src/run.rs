@@ -40,6 +40,19 @@ pub struct Progress {
     pub bytes: u64,
     /// Bytes this pass will read.
     pub total_bytes: u64,
+    /// Where an iteration stands that works in memory, between passes.
+    pub iteration: Option<Iteration>,
+}
+
+/// One step of an iteration in memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Iteration {
+    /// The how-manieth step, from 1.
+    pub step: usize,
+    /// What is to become small: the change, or the relative residual.
+    pub residual: f64,
+    /// The rank of the low-rank part, where there is one.
+    pub rank: Option<usize>,
 }
 
 type Observer = Box<dyn Fn(Progress) + Send + Sync>;
@@ -129,6 +142,15 @@ impl Local {
         Ok(forest.into_inner())
     }
 
+    /// Says where an iteration in memory stands, which is no pass; refuses to go on when stopping was asked for.
+    pub fn iterated(&self, name: &'static str, iteration: Iteration) -> Result<()> {
+        if let Some(observer) = &self.observer {
+            let pass = self.passes();
+            observer(Progress { name, pass, bytes: 0, total_bytes: 0, iteration: Some(iteration) });
+        }
+        self.cancel.check()
+    }
+
     /// Works through `items` in order on some lanes; the error of the earliest item wins, whoever meets it first.
     fn in_order(&self, items: Range<usize>, lanes: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
         let next = AtomicUsize::new(items.start);
@@ -197,7 +219,8 @@ impl PassProgress<'_> {
     fn add(&self, bytes: u64) {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(observer) = &self.runner.observer {
-            observer(Progress { name: self.name, pass: self.pass, bytes, total_bytes: self.total_bytes });
+            let (name, pass, total_bytes) = (self.name, self.pass, self.total_bytes);
+            observer(Progress { name, pass, bytes, total_bytes, iteration: None });
         }
     }
 }

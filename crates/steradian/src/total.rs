@@ -2,7 +2,7 @@
 //!
 //! | method | total |
 //! |---|---|
-//! | pca | the sum over features of the variance (n - 1): the trace of the covariance; one pass |
+//! | pca, empca | the sum over features of the variance (n - 1): the trace of the covariance; one pass |
 //! | others | the sum over features of the squared robust scale of the kept samples; reads at most 2048 of them |
 
 use crate::config::{Method, Scaling};
@@ -25,7 +25,7 @@ impl Model {
                 self.kept.len()
             )));
         }
-        if self.config.method == Method::Pca {
+        if matches!(self.config.method, Method::Pca | Method::Empca) {
             return self.trace(source, runner);
         }
         let Some(scale) = self.scale.as_ref().filter(|_| self.config.scaling != Scaling::None) else {

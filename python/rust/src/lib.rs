@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::model::{Model, fit};
+    use crate::model::{Model, fit, pursue};
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]

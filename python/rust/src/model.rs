@@ -24,7 +24,26 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    watch::run(py, threads, callback, |runner| steradian::fit(&config, source, runner)).map(Model)
+    let fit = if config.method.is_baseline() { steradian_baselines::fit } else { steradian::fit };
+    watch::run(py, threads, callback, |runner| fit(&config, source, runner)).map(Model)
+}
+
+/// Splits data by principal component pursuit: the model of the low-rank part, that part and the sparse part.
+#[pyfunction]
+#[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
+pub fn pursue<'py>(
+    py: Python<'py>,
+    samples: &Samples,
+    settings: Settings,
+    threads: usize,
+    callback: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Model, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let config = settings.config()?;
+    let source = samples.source();
+    let found = watch::run(py, threads, callback, |runner| steradian_baselines::pursue(&config, source, runner))?;
+    let (width, element) = (found.model.n_features(), source.shape().element);
+    let [low_rank, sparse] = [found.low_rank, found.sparse].map(|part| Output::of(part.into_vec(), element));
+    Ok((Model(found.model), low_rank.into_array(py, width)?, sparse.into_array(py, width)?))
 }
 
 /// A fitted subspace.
@@ -130,6 +149,12 @@ impl Model {
     #[getter]
     fn passes(&self) -> usize {
         self.0.passes
+    }
+
+    /// Steps of each iteration of a baseline.
+    #[getter]
+    fn iterations(&self) -> Vec<usize> {
+        self.0.iterations.clone()
     }
 
     /// The certificate: residual, bound on the sine, whether the tolerance was reached.
@@ -328,6 +353,14 @@ impl Output {
             Ok(())
         })?;
         Ok(out)
+    }
+
+    /// Numbers at hand, in the precision that data of this type deserve.
+    fn of(numbers: Vec<f64>, data: ElementType) -> Self {
+        match steradian::Model::output_element(data) {
+            ElementType::F64 => Self::Double(numbers),
+            _ => Self::Single(numbers.into_iter().map(|x| x as f32).collect()),
+        }
     }
 
     fn into_array<'py>(self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyAny>> {

@@ -38,6 +38,8 @@ pub struct Settings {
     loss: Option<String>,
     #[pyo3(default)]
     cells: Option<String>,
+    #[pyo3(default)]
+    trim: Option<f64>,
 }
 
 #[derive(FromPyObject)]
@@ -90,6 +92,7 @@ impl Settings {
         if let Some(name) = &self.cells {
             config.cells = named("cells", name)?;
         }
+        config.trim = self.trim.unwrap_or(config.trim);
         config.solver = named("solver", &self.solver)?;
         config.tolerance = self.tol;
         config.seed = self.seed;

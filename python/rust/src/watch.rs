@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use steradian::{CancelToken, Local, Progress, Result};
+use steradian::{CancelToken, Iteration, Local, Progress, Result};
 
 use crate::errors::exception;
 
@@ -36,7 +36,7 @@ impl Board {
     fn note(&self, progress: Progress) {
         let mut news = self.news();
         match news.passes.back_mut() {
-            Some(last) if last.pass == progress.pass => *last = progress,
+            Some(last) if last.pass == progress.pass && last.name == progress.name => *last = progress,
             _ => news.passes.push_back(progress),
         }
     }
@@ -126,5 +126,16 @@ fn report(callback: Option<&Bound<'_, PyAny>>, passes: VecDeque<Progress>) -> Py
     let Some(callback) = callback else {
         return Ok(());
     };
-    passes.into_iter().try_for_each(|p| callback.call1((p.name, p.pass, p.bytes, p.total_bytes)).map(drop))
+    passes.into_iter().try_for_each(|p| callback.call1((named(&p), p.pass, p.bytes, p.total_bytes)).map(drop))
+}
+
+/// What a pass does; a step of an iteration in memory says how far it has come.
+fn named(progress: &Progress) -> String {
+    match progress.iteration {
+        None => progress.name.to_owned(),
+        Some(Iteration { step, residual, rank }) => {
+            let rank = rank.map_or(String::new(), |rank| format!(", rank {rank}"));
+            format!("{} step {step}: {residual:.1e}{rank}", progress.name)
+        }
+    }
 }

@@ -237,6 +237,9 @@ class AngularEmbedding(Subspace):
         if model.method == "pca":
             msg = f"{path}: this is a model of classical PCA; use steradian.PCA.load"
             raise ValueError(msg)
+        if model.method in ("empca", "emae", "ga", "tga", "pcp"):
+            msg = f"{path}: this is a model of method {model.method}; use steradian.load"
+            raise ValueError(msg)
         stored = metadata["parameters"]
         name = stored["center"].replace("-", "_")
         found: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Model", "Samples", "Screen", "fit", "screen"]
+__all__ = ["Model", "Samples", "Screen", "fit", "pursue", "screen"]
 
 _Callback = Callable[[str, int, int, int], object]
 _Doubles = npt.NDArray[np.float64]
@@ -14,6 +14,9 @@ _Doubles = npt.NDArray[np.float64]
 def fit(
     samples: Samples, settings: Mapping[str, object], *, threads: int = 0, callback: _Callback | None = None
 ) -> Model: ...
+def pursue(
+    samples: Samples, settings: Mapping[str, object], *, threads: int = 0, callback: _Callback | None = None
+) -> tuple[Model, npt.NDArray[Any], npt.NDArray[Any]]: ...
 def screen(
     samples: Samples, settings: Mapping[str, object], *, threads: int = 0, callback: _Callback | None = None
 ) -> Screen: ...
@@ -69,6 +72,8 @@ class Model:
     def cutoffs(self) -> tuple[float, float]: ...
     @property
     def passes(self) -> int: ...
+    @property
+    def iterations(self) -> list[int]: ...
     @property
     def certificate(self) -> tuple[float, float, bool]: ...
     @property

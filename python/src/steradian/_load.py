@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from steradian import _engine
 from steradian._angular import AngularEmbedding
+from steradian._empca import EMPCA
+from steradian._grassmann import GrassmannAverage
 from steradian._pca import PCA
+from steradian._pursuit import PrincipalComponentPursuit
+
+if TYPE_CHECKING:
+    from steradian._subspace import Subspace
+
+_OWNERS: dict[str, type[Subspace]] = {
+    "pca": PCA,
+    "empca": EMPCA,
+    "emae": EMPCA,
+    "ga": GrassmannAverage,
+    "tga": GrassmannAverage,
+    "pcp": PrincipalComponentPursuit,
+}
+"""Whose methods are not presets of :class:`AngularEmbedding`."""
 
 
-def load(path: str | os.PathLike[str]) -> AngularEmbedding | PCA:
+def load(path: str | os.PathLike[str]) -> Subspace:
     """Read a model file as the estimator that would have written it.
 
     Parameters
@@ -18,5 +35,4 @@ def load(path: str | os.PathLike[str]) -> AngularEmbedding | PCA:
         A file written by `save`, or by the command line.
     """
     model = _engine.Model.load(os.fspath(path))
-    kind = PCA if model.method == "pca" else AngularEmbedding
-    return kind._of_model(model, path)
+    return _OWNERS.get(model.method, AngularEmbedding)._of_model(model, path)

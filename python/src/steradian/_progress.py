@@ -17,7 +17,7 @@ class Progress(NamedTuple):
     bytes_read: int
     """Bytes of samples read in this pass."""
     bytes_total: int
-    """Bytes that this pass will read."""
+    """Bytes that this pass will read; 0 for a step of an iteration in memory, whose name says how far it is."""
 
 
 Callback: TypeAlias = Callable[[Progress], object]
@@ -62,6 +62,9 @@ class _Bar:
         self._pass = 0
 
     def __call__(self, progress: Progress) -> None:
+        if not progress.bytes_total:
+            self._tqdm.write(progress.name, file=sys.stderr)
+            return
         if progress.pass_number != self._pass:
             self._pass = progress.pass_number
             self._bar = self._tqdm(
@@ -81,5 +84,5 @@ class _Lines:
 
     def __call__(self, progress: Progress) -> None:
         if progress.bytes_read >= progress.bytes_total:
-            size = progress.bytes_total / 2**20
-            print(f"pass {progress.pass_number} {progress.name}: {size:.1f} MiB", file=sys.stderr)
+            size = f": {progress.bytes_total / 2**20:.1f} MiB" if progress.bytes_total else ""
+            print(f"pass {progress.pass_number} {progress.name}{size}", file=sys.stderr)

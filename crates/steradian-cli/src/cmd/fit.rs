@@ -3,13 +3,15 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::Model;
+use steradian::{Config, Error, Local, Matrix, Method, Model, Result};
+use steradian_io::{Data, NpyWriter};
 
 use crate::HEAP;
+use crate::apply::sides;
 use crate::args::FitArgs;
 use crate::files;
 use crate::outcome::{Outcome, warn};
-use crate::render::{bytes, facts, number, percent, print, print_json, table};
+use crate::render::{bytes, facts, number, percent, print, print_json, solver_name, table};
 use crate::work::{Work, notes};
 
 /// What only this run knows; the model file holds no times.
@@ -23,21 +25,73 @@ struct Run {
 pub fn run(args: &FitArgs) -> Outcome {
     files::require_writable(&args.output)?;
     let config = args.options.config()?;
+    for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
+        let Some(path) = path else { continue };
+        if config.method != Method::Pcp {
+            return Err(Error::asked(format!(
+                "{option} is a part that --method {} does not find; use --method pcp or leave {option} out",
+                config.method.name()
+            ))
+            .into());
+        }
+        files::require_writable(path)?;
+    }
     let work = Work::begin(args.options.threads)?;
     let start = Instant::now();
     let data = work.open(&args.data, &args.table.options())?;
-    let model = steradian::fit(&config, &data, work.runner())?;
+    let fitted = Fitted::new(args, &config, &data, work.runner())?;
+    let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;
+    work.begin_writing();
+    let parts = fitted.write_parts(args)?;
     work.finish()?;
+    parts.into_iter().try_for_each(NpyWriter::finish)?;
     steradian_io::write_whole(&args.output, &file)?;
     let warnings = [notes(&data), model.warnings.clone()].concat();
     warnings.iter().for_each(|warning| warn(warning));
     let run = Run { seconds, peak_memory_bytes: HEAP.peak_usage() as u64, warnings };
     if args.json {
-        print_json(&json(&model, &run))
+        print_json(&json(model, &run))
     } else {
-        print(&format!("{}\nwrote {}\n", summary(&model, &run), args.output.display()))
+        print(&format!("{}\nwrote {}\n", summary(model, &run), args.output.display()))
+    }
+}
+
+/// A model, and the parts that only the pursuit finds and only when they are asked for.
+struct Fitted {
+    model: Model,
+    low_rank: Option<Matrix>,
+    sparse: Option<Matrix>,
+}
+
+impl Fitted {
+    fn new(args: &FitArgs, config: &Config, data: &Data, runner: &Local) -> Result<Self> {
+        if args.low_rank.is_some() || args.sparse.is_some() {
+            let found = steradian_baselines::pursue(config, data, runner)?;
+            return Ok(Self { model: found.model, low_rank: Some(found.low_rank), sparse: Some(found.sparse) });
+        }
+        let model = match config.method.is_baseline() {
+            true => steradian_baselines::fit(config, data, runner)?,
+            false => steradian::fit(config, data, runner)?,
+        };
+        Ok(Self { model, low_rank: None, sparse: None })
+    }
+
+    /// The parts that are asked for, in the shape of the data, yet without their names.
+    fn write_parts(&self, args: &FitArgs) -> Result<Vec<NpyWriter>> {
+        let shape = &self.model.shape;
+        let element = Model::output_element(shape.element);
+        let parts = [(&args.low_rank, &self.low_rank), (&args.sparse, &self.sparse)];
+        let asked = parts.into_iter().filter_map(|(path, part)| Some((path.as_ref()?, part.as_ref()?)));
+        asked
+            .map(|(path, part)| {
+                let mut writer = NpyWriter::create(path, element, &sides(shape))?;
+                let rows = self.model.block_rows() * shape.features;
+                part.data().chunks(rows).try_for_each(|rows| writer.write(rows))?;
+                Ok(writer)
+            })
+            .collect()
     }
 }
 
@@ -46,7 +100,7 @@ fn json(model: &Model, run: &Run) -> Value {
     json!({
         "method": model.method().name(),
         "parameters": model.metadata()["parameters"],
-        "solver": model.solver().name(),
+        "solver": solver_name(model.method(), model.solver()),
         "n_samples": model.shape.samples,
         "n_features": model.n_features(),
         "n_components": model.n_components(),
@@ -70,7 +124,7 @@ fn summary(model: &Model, run: &Run) -> String {
     let n = model.shape.samples;
     let mut lines = vec![
         ("method", model.method().name().to_string()),
-        ("solver", model.solver().name().to_string()),
+        ("solver", solver_name(model.method(), model.solver()).unwrap_or("its own iteration").to_string()),
         ("data", format!("{n} samples x {} features, {}", model.n_features(), model.shape.element)),
         ("kept", format!("{} of {n} ({})", model.n_kept(), percent(model.n_kept() as f64 / n as f64))),
     ];
@@ -87,12 +141,16 @@ fn summary(model: &Model, run: &Run) -> String {
     if let (Some(first), Some(last)) = (model.objective.first(), model.objective.last()) {
         lines.push(("sum of sines", format!("{} at the start, {} at the end", number(*first), number(*last))));
     }
-    let reached = if certificate.converged { "converged" } else { "NOT converged" };
+    if !model.iterations.is_empty() {
+        let steps: Vec<String> = model.iterations.iter().map(usize::to_string).collect();
+        lines.push(("steps", steps.join(", ")));
+    }
+    let mut reached = vec![if certificate.converged { "converged" } else { "NOT converged" }.to_string()];
+    // What a method has no word for is left out.
+    let said = [("sine at most", certificate.sine_bound), ("residual", certificate.residual)];
+    reached.extend(said.iter().filter(|(_, x)| !x.is_nan()).map(|(what, x)| format!("{what} {x:.1e}")));
     lines.extend([
-        (
-            "certificate",
-            format!("{reached}: sine at most {:.1e}, residual {:.1e}", certificate.sine_bound, certificate.residual),
-        ),
+        ("certificate", reached.join(", ").replacen(", ", ": ", 1)),
         ("passes", model.passes.to_string()),
         ("time", format!("{} s", number(run.seconds))),
         ("memory", format!("{} of heap at most", bytes(run.peak_memory_bytes))),

@@ -5,7 +5,7 @@ use steradian::{Plan, Runner, Source};
 
 use crate::args::PlanArgs;
 use crate::outcome::Outcome;
-use crate::render::{bytes, facts, print, print_json, table};
+use crate::render::{bytes, facts, print, print_json, solver_name, table};
 use crate::work::Work;
 
 /// Plans and prints.
@@ -14,11 +14,14 @@ pub fn run(args: &PlanArgs) -> Outcome {
     let work = Work::begin(args.options.threads)?;
     let data = work.open(&args.data, &args.table.options())?;
     let shape = data.shape();
-    let plan = Plan::new(&config, shape, work.runner().threads())?;
+    let plan = match config.method.is_baseline() {
+        true => steradian_baselines::plan(&config, shape, work.runner().threads())?,
+        false => Plan::new(&config, shape, work.runner().threads())?,
+    };
     work.finish()?;
     if args.json {
         return print_json(&json!({
-            "solver": plan.solver.name(),
+            "solver": solver_name(config.method, plan.solver),
             "passes": plan.passes,
             "bytes_read": plan.bytes_read,
             "peak_memory_bytes": plan.peak_memory_bytes,
@@ -30,7 +33,7 @@ pub fn run(args: &PlanArgs) -> Outcome {
     let lines = facts(&[
         ("data", format!("{} samples x {} features, {}", shape.samples, shape.features, shape.element)),
         ("method", config.method.name().into()),
-        ("solver", plan.solver.name().into()),
+        ("solver", solver_name(config.method, plan.solver).unwrap_or("its own iteration").into()),
         ("passes", plan.passes.to_string()),
         ("bytes read", bytes(plan.bytes_read)),
         ("peak memory", bytes(plan.peak_memory_bytes)),

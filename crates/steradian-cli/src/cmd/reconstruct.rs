@@ -2,7 +2,7 @@
 
 use steradian::{Model, Shape};
 
-use crate::apply::Apply;
+use crate::apply::{Apply, sides};
 use crate::args::ApplyArgs;
 use crate::outcome::Outcome;
 
@@ -13,8 +13,5 @@ pub fn run(args: &ApplyArgs) -> Outcome {
 }
 
 fn shape(_: &Model, data: &Shape) -> Vec<usize> {
-    match data.image {
-        Some((height, width)) => vec![data.samples, height, width],
-        None => vec![data.samples, data.features],
-    }
+    sides(data)
 }

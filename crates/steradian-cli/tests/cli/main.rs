@@ -1,6 +1,7 @@
 //! The program as its users meet it: real files, real processes.
 
 mod background;
+mod baselines;
 mod commands;
 mod demo;
 mod golden;

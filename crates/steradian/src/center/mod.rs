@@ -26,6 +26,20 @@ pub(crate) fn simple(
     }
 }
 
+/// Any center of all samples, by passes, for methods outside this crate: floating-point data are read once more than the
+/// center needs where that is what proves that all numbers are finite. With what the user should know.
+pub fn proven(
+    center: &Center,
+    source: &dyn Source,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
+    if source.shape().element.is_float() && *center != Center::Mean {
+        mean::mean(source, None, runner)?;
+    }
+    by_passes(center, source, seed, runner)
+}
+
 /// Any center of all samples, by passes; with what the user should know.
 pub(crate) fn by_passes(
     center: &Center,

@@ -1,5 +1,6 @@
 //! The top eigenvectors of a symmetric matrix in memory: all of them when it is small, by Krylov when it is not.
 
+use super::certify::certify;
 use super::krylov;
 use super::operator::Dense;
 use crate::error::Result;
@@ -8,6 +9,8 @@ use crate::run::Runner;
 
 /// Up to this dimension the full eigenproblem is solved: it is exact and takes a few milliseconds.
 const FULL_DIMENSION: usize = 256;
+/// Up to this dimension it takes a tenth of a second, which an iteration to many digits does not beat.
+const WHOLE_DIMENSION: usize = 1024;
 /// Above this share of wanted vectors an iteration saves nothing.
 const WANTED_SHARE: usize = 4;
 /// How much finer the iteration within memory is than what is asked: a step is cheap, and other errors come on top.
@@ -33,4 +36,23 @@ pub(super) fn top_vectors(
     runner.check_cancelled()?;
     let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;
     Ok(vectors.first_columns((d + 1).min(matrix.rows())))
+}
+
+/// The top `count` eigenvalues, largest first, and their eigenvectors as columns, to within `tolerance` in sine. Finds
+/// all where that takes no longer.
+pub fn top_eigenpairs(
+    matrix: &Matrix,
+    count: usize,
+    tolerance: f64,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Matrix)> {
+    if matrix.rows() <= WHOLE_DIMENSION || solves_fully(matrix.rows(), count) {
+        runner.check_cancelled()?;
+        return runner.compute(|| symmetric_eigen(matrix));
+    }
+    let operator = Dense { matrix, runner };
+    let vectors = krylov::top_vectors(&operator, None, (count, count), FINER * tolerance, seed, runner)?;
+    let found = certify(&operator, vectors, count, runner)?;
+    Ok((found.values, found.vectors))
 }

@@ -9,6 +9,7 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns, [`ROUNDS`] times.
 
+use super::assemble::{robust_variances, signed_rows};
 use super::certify::Certified;
 use super::cosines::{self, Cosines};
 use super::decompose::{Decomposer, require_directions};
@@ -22,10 +23,8 @@ use crate::model::{Certificate, ConeReport, Model};
 use crate::run::Runner;
 use crate::screen::cone::{self, Directed};
 use crate::screen::outlyingness;
-use crate::signs::fix_sign;
 use crate::source::Source;
 use crate::sums::{Directions, Distances, DistancesSum, Precision};
-use crate::univariate::robust_scale;
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
@@ -341,14 +340,11 @@ impl<R: Runner> Fit<'_, R> {
             let n = shape.samples as f64;
             certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
         } else {
-            let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
-            (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect()
+            robust_variances(&measured, d)
         };
         let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
         let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
         let cutoffs = diagnose::cutoffs(&measured, d, shape.features);
-        let mut components: Matrix = vectors.transposed();
-        (0..d).for_each(|i| fix_sign(components.row_mut(i)));
         let converged = certified.sine_bound <= config.tolerance;
         if !converged {
             let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
@@ -367,7 +363,7 @@ impl<R: Runner> Fit<'_, R> {
             shape: shape.clone(),
             center,
             scale: None,
-            components,
+            components: signed_rows(&vectors),
             shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
             variances,
             total_variance: None,
@@ -375,6 +371,7 @@ impl<R: Runner> Fit<'_, R> {
             kept: kept.unwrap_or_else(speaks),
             cone,
             objective: self.objective,
+            iterations: Vec::new(),
             cells: None,
             clip: None,
             cutoffs,

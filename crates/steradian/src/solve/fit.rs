@@ -5,7 +5,7 @@ use super::embed::embed;
 use crate::center::mean;
 use crate::config::{Cells, Center, Components, Config, Scaling, Solver};
 use crate::derived::Changed;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::features;
 use crate::model::Model;
 use crate::plan::Plan;
@@ -22,6 +22,12 @@ pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model
 
 /// Fits a model to all samples of a source, wherever passes run.
 pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
+    if config.method.is_baseline() {
+        return Err(Error::asked(format!(
+            "the method {} is a baseline; fit it with the crate steradian-baselines",
+            config.method.name()
+        )));
+    }
     let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
     let before = runner.passes();
     let changed = config.scaling != Scaling::None || config.cells == Cells::Clean;

@@ -1,5 +1,6 @@
 //! How a fit is done: center, screen, directions, decomposition, certificate, scales.
 
+mod assemble;
 mod cells;
 mod certify;
 mod cosines;
@@ -11,9 +12,11 @@ mod krylov;
 mod operator;
 pub(crate) mod refine;
 
+pub use assemble::{Found, assemble};
 pub(crate) use cells::ROUNDS as CELL_ROUNDS;
 pub(crate) use decompose::Decomposer;
 pub(crate) use eigen::solves_fully;
+pub use eigen::top_eigenpairs;
 pub(crate) use embed::{ROUNDS as EMBED_ROUNDS, SCALE_SCORES};
 pub use fit::{fit, fit_on};
 pub(crate) use krylov::{Width, max_columns};

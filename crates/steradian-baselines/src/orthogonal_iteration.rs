@@ -1,0 +1,131 @@
+//! EM PCA and EM-AE: the top eigenvectors of A = sum w^2 (x - mu)(x - mu)' by passes, without decomposing a matrix.
+//!
+//! | Roweis 1998, noise to zero | here |
+//! |---|---|
+//! | C, D x d | `vectors`, orthonormal |
+//! | E: Y = (C'C)^-1 C'X | the projections inside a pass |
+//! | M: C = X Y'(Y Y')^-1 | A C, made orthonormal |
+//!
+//! With U = w (X - mu), the M step is C = U Y'(Y Y')^-1 where Y = M C'U for an invertible M; so its columns span those of
+//! U U'C = A C, and a step of EM is a step of orthogonal iteration, which one pass makes. With w = 1 that is EM PCA. With
+//! w = 1 / norm(x - mu) it is the same on the sphere: EM-AE.
+//!
+//! The subspace turns by a sine that shrinks by lambda_{d+1} / lambda_d a step, so it takes about
+//! ln(tolerance) / ln(lambda_{d+1} / lambda_d) steps. Cost: one pass a step, 4 n D d flops.
+//!
+//! Afterwards the columns are rotated to eigenvectors within their span. The certificate is that of Davis and Kahan: with
+//! R = A Q - Q Theta, the sine of the largest angle is at most norm(R) / (theta_d - l), where l, the largest eigenvalue
+//! outside of Q, is at most trace A - trace Theta. It says 1 where the rest of the spectrum is too heavy for that.
+
+use steradian::linalg::{orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
+use steradian::random::{Stream, normal_matrix};
+use steradian::sums::{Coefficients, Directions, Distances, Precision, Sketch};
+use steradian::{Certificate, Config, Error, Found, Local, Matrix, Model, Result, Runner, Source, Weighting};
+use steradian::{assemble, center};
+
+use crate::count;
+
+/// Steps before giving up.
+const MAX_STEPS: usize = 1000;
+/// A change smaller than this is lost in passes of single precision.
+const SINGLE_TOLERANCE: f64 = 1e-5;
+
+/// Fits by orthogonal iteration.
+pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
+    let (shape, d, passes_before) = (source.shape(), count(config)?, runner.passes());
+    let (point, warning) = center::proven(&config.center, source, config.seed, runner)?;
+    let directions = Directions::new(&point, config.weighting, None);
+    let precision = if config.tolerance < SINGLE_TOLERANCE { Precision::Double } else { Precision::Working };
+    let apply = |w: &Matrix, precision| {
+        let sketch = runner.compute(|| Sketch::new(directions, Coefficients::Project(w), precision, shape.element));
+        let (mut z, mass) = runner.run(&sketch, source)?;
+        z.data_mut().iter_mut().for_each(|x| *x /= mass.max(1.0));
+        Ok(z)
+    };
+    let mut vectors = normal_matrix(shape.features, d, config.seed, Stream::Baselines);
+    runner.compute(|| orthonormalize(&mut vectors, 0.0).map(drop))?;
+    let (mut steps, mut change) = (0, f64::INFINITY);
+    while steps < MAX_STEPS && change > config.tolerance {
+        let mut next: Matrix = apply(&vectors, precision)?;
+        runner.compute(|| orthonormalize(&mut next, 0.0).map(drop))?;
+        require_rank(next.columns(), d, shape.samples)?;
+        change = runner.compute(|| sine(&vectors, &next))?;
+        vectors = next;
+        steps += 1;
+    }
+    let z = apply(&vectors, Precision::Double)?;
+    let (values, rotation) = symmetric_eigen(&tall_inner(&vectors, &z))?;
+    let (mut residual, vectors) = runner.compute(|| (product(&z, &rotation), product(&vectors, &rotation)));
+    let mut theta = Matrix::zeros(d, d);
+    values.iter().enumerate().for_each(|(i, l)| theta[(i, i)] = *l);
+    tall_subtract(&mut residual, &vectors, &theta);
+    let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * values[0];
+    // Rows that equal the center up to rounding leave a variance that is rounding only.
+    let noise = match config.weighting {
+        Weighting::Uniform => (8.0 * f64::EPSILON * point.iter().fold(0.0f64, |m, x| m.max(x.abs()))).powi(2),
+        Weighting::InverseNorm => 0.0,
+    };
+    require_rank(values.iter().filter(|&&l| l > limit && l > noise).count(), d, shape.samples)?;
+    let trace = match config.weighting {
+        Weighting::InverseNorm => 1.0,
+        Weighting::Uniform => {
+            let lengths = runner.run(&Distances::new(&point, &vectors, precision, shape.element), source)?.lengths;
+            lengths.iter().map(|l| l * l).sum::<f64>() / shape.samples as f64
+        }
+    };
+    let columns = residual_norms(&residual);
+    let outside = (trace - values.iter().sum::<f64>()).max(0.0);
+    let gap = values[d - 1] - outside;
+    let all = columns.iter().map(|r| r * r).sum::<f64>().sqrt();
+    let converged = change <= config.tolerance;
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    if !converged {
+        warnings.push(format!(
+            "the subspace still turned by a sine of {change:.1e} after {steps} steps, not {:.1e}: eigenvalues {d} and {} are \
+             close; ask for another number of components, or use the method {}",
+            config.tolerance,
+            d + 1,
+            if config.weighting == Weighting::Uniform { "pca" } else { "ae" }
+        ));
+    }
+    let n = shape.samples as f64;
+    let sphere = config.weighting == Weighting::InverseNorm;
+    let found = Found {
+        certificate: Certificate {
+            residual: columns.iter().fold(0.0f64, |m, r| m.max(*r)) / values[0],
+            sine_bound: if gap > 0.0 { (all / gap).min(1.0) } else { 1.0 },
+            converged,
+        },
+        shares: sphere.then(|| values.clone()),
+        variances: (!sphere).then(|| values.iter().map(|l| l * n / (n - 1.0)).collect()),
+        center: point.clone(),
+        vectors,
+        iterations: vec![steps],
+        warnings,
+    };
+    assemble(config, found, passes_before, source, runner)
+}
+
+/// The sine of the largest angle between the spans of two sets of orthonormal columns.
+fn sine(before: &Matrix, after: &Matrix) -> Result<f64> {
+    let mut rest = after.clone();
+    tall_subtract(&mut rest, before, &tall_inner(before, after));
+    let (values, _) = symmetric_eigen(&tall_inner(&rest, &rest))?;
+    Ok(values[0].max(0.0).sqrt())
+}
+
+fn residual_norms(residual: &Matrix) -> Vec<f64> {
+    let squares = tall_inner(residual, residual);
+    (0..residual.columns()).map(|j| squares[(j, j)].max(0.0).sqrt()).collect()
+}
+
+/// Refuses more components than the data have directions.
+pub(crate) fn require_rank(rank: usize, d: usize, samples: usize) -> Result<()> {
+    match rank {
+        0 => Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find"))),
+        rank if rank < d => Err(Error::asked(format!(
+            "n_components = {d} exceeds the rank {rank} of the centered data; ask for at most {rank}"
+        ))),
+        _ => Ok(()),
+    }
+}

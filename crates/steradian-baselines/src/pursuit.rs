@@ -1,0 +1,391 @@
+//! Principal component pursuit: the data as a low-rank part and a sparse part.
+//!
+//! minimise norm_*(L) + lambda norm_1(S) such that M = L + S, lambda = 1 / sqrt(max(n, D)) (Candes et al. 2011), by the
+//! inexact augmented Lagrangian of Lin, Chen and Ma (2010):
+//!
+//! | their symbol | here | shape |
+//! |---|---|---|
+//! | D, the data; centered here | `m` | n x D |
+//! | A, low-rank | what `t` becomes in a step | n x D |
+//! | E, sparse | `s` | n x D |
+//! | Y, multipliers | `y` | n x D |
+//! | mu, rho | `mu`, [`GROWTH`] | |
+//!
+//! T = M - S + Y / mu = U Sigma V'; L = U (Sigma - 1 / mu)_+ V'; S = soft(M - L + Y / mu, lambda / mu);
+//! Y += mu (M - L - S); mu *= rho; until norm(M - L - S) <= tolerance * norm(M).
+//!
+//! The singular vectors of the smaller side come from T T', as many as are predicted to exceed 1 / mu and more where that
+//! was too few; then L = U f(Sigma) U'T. Squaring costs digits only of singular values below 1e-8 of the largest,
+//! which the threshold never comes near. Arrays lie in strips of [`STRIP`] columns of the larger side; a task owns a strip, or
+//! a tile of T T', so bits do not depend on threads. Cost of a step: (m + 4 r) n D flops for the smaller side m and rank r.
+
+use rayon::prelude::*;
+use steradian::linalg::{Matrix, View, add_product, orthonormalize_in_order, product};
+use steradian::{Block, BlockData, Certificate, Config, Element, Found, Iteration, Local, Model, Result, Rows, Runner};
+use steradian::{Error, Source, assemble, center, top_eigenpairs};
+
+use crate::count;
+use crate::plan::plan;
+
+/// Steps before giving up.
+const MAX_STEPS: usize = 1000;
+/// By how much mu grows in a step.
+const GROWTH: f64 = 1.5;
+/// mu begins at this over the largest singular value, and grows by ten million at most.
+const FIRST: f64 = 1.25;
+const MOST: f64 = 1e7;
+/// Columns of a strip.
+pub(crate) const STRIP: usize = 256;
+/// Singular vectors that are looked for at first.
+const FIRST_RANK: usize = 10;
+/// Accuracy of singular vectors where not all are found.
+const VECTORS: f64 = 1e-9;
+/// Arrays of the size of the data that are held at once, and squares of the smaller side.
+pub(crate) const ARRAYS: u64 = 4;
+pub(crate) const SQUARES: u64 = 8;
+
+/// What the pursuit finds.
+#[derive(Debug, Clone)]
+pub struct Pursuit {
+    /// The subspace of the low-rank part.
+    pub model: Model,
+    /// The low-rank part, the center added: n x D.
+    pub low_rank: Matrix,
+    /// The sparse part: n x D.
+    pub sparse: Matrix,
+}
+
+/// Fits and keeps both parts.
+pub fn pursue(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
+    plan(config, source.shape(), runner.threads())?;
+    let (state, found, passes_before) = search(config, source, runner)?;
+    let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
+    let model = assemble(config, found, passes_before, source, runner)?;
+    Ok(Pursuit { model, low_rank, sparse })
+}
+
+/// Fits and keeps the subspace alone.
+pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
+    let (state, found, passes_before) = search(config, source, runner)?;
+    drop(state);
+    assemble(config, found, passes_before, source, runner)
+}
+
+fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<(State, Found, usize)> {
+    let (shape, passes_before) = (source.shape(), runner.passes());
+    let (center, warning) = center::proven(&config.center, source, config.seed, runner)?;
+    let mut state = State::read(source, &center, runner)?;
+    let outcome = state.iterate(config, runner)?;
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    let (asked, rank) = (count(config)?, outcome.left.columns());
+    if rank == 0 {
+        return Err(Error::data(format!(
+            "the low-rank part of {} samples x {} features is zero; all of it is sparse, there is no direction to find",
+            shape.samples, shape.features
+        )));
+    }
+    if rank < asked {
+        warnings.push(format!("the low-rank part has rank {rank}, so there are {rank} components, not {asked}"));
+    }
+    if !outcome.converged {
+        warnings.push(format!(
+            "the relative residual is {:.1e} after {} steps, not {:.1e}; ask for a larger tolerance",
+            outcome.residual, outcome.steps, config.tolerance
+        ));
+    }
+    let vectors = runner.compute(|| state.components(&outcome.left, asked.min(rank)));
+    let found = Found {
+        center,
+        vectors,
+        shares: None,
+        variances: None,
+        iterations: vec![outcome.steps],
+        certificate: Certificate { residual: outcome.residual, sine_bound: f64::NAN, converged: outcome.converged },
+        warnings,
+    };
+    Ok((state, found, passes_before))
+}
+
+/// All columns of a strip of the larger side, in four arrays of `side` rows.
+struct Strip {
+    width: usize,
+    m: Vec<f64>,
+    s: Vec<f64>,
+    y: Vec<f64>,
+    t: Vec<f64>,
+}
+
+struct State {
+    /// Whether rows of a strip are samples; else they are features.
+    by_samples: bool,
+    samples: usize,
+    features: usize,
+    strips: Vec<Strip>,
+}
+
+struct Outcome {
+    /// Left singular vectors of the low-rank part, largest first: side x rank.
+    left: Matrix,
+    residual: f64,
+    steps: usize,
+    converged: bool,
+}
+
+impl State {
+    fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
+        let (samples, features) = (source.shape().samples, source.shape().features);
+        let by_samples = samples <= features;
+        let (side, length) = if by_samples { (samples, features) } else { (features, samples) };
+        let strip = |start: usize| {
+            let width = STRIP.min(length - start);
+            let zeros = || vec![0.0; side * width];
+            Strip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
+        };
+        let mut strips: Vec<Strip> = (0..length).step_by(STRIP).map(strip).collect();
+        let rows = steradian::Grid::new(samples, features, 0).block_rows();
+        runner.for_each_block("samples", source, rows, |block| {
+            strips.par_iter_mut().enumerate().for_each(|(index, strip)| {
+                let start = index * STRIP;
+                if by_samples {
+                    place(block, 0..block.rows(), start..start + strip.width, center, |i, j, x| {
+                        strip.m[(block.first() + i) * strip.width + j - start] = x;
+                    });
+                } else {
+                    let from = start.clamp(block.first(), block.first() + block.rows()) - block.first();
+                    let to = (start + strip.width).clamp(block.first(), block.first() + block.rows()) - block.first();
+                    place(block, from..to, 0..features, center, |i, j, x| {
+                        strip.m[j * strip.width + block.first() + i - start] = x;
+                    });
+                }
+            });
+            Ok(())
+        })?;
+        Ok(Self { by_samples, samples, features, strips })
+    }
+
+    /// Rows of a strip.
+    fn side(&self) -> usize {
+        self.samples.min(self.features)
+    }
+
+    fn iterate(&mut self, config: &Config, runner: &Local) -> Result<Outcome> {
+        let lambda = 1.0 / (self.samples.max(self.features) as f64).sqrt();
+        self.strips.iter_mut().for_each(|strip| strip.t.copy_from_slice(&strip.m));
+        let gram = runner.compute(|| self.gram());
+        let frobenius = (0..self.side()).map(|i| gram[(i, i)]).sum::<f64>().sqrt();
+        let spectral = top_eigenpairs(&gram, 1, VECTORS, config.seed, runner)?.0[0].max(0.0).sqrt();
+        if spectral == 0.0 {
+            return Err(Error::data(format!(
+                "all {} rows are equal to the center; there is no direction to find",
+                self.samples
+            )));
+        }
+        let largest = self.strips.iter().flat_map(|strip| &strip.m).fold(0.0f64, |m, x| m.max(x.abs()));
+        let dual = spectral.max(largest / lambda);
+        self.strips.par_iter_mut().for_each(|strip| {
+            strip.y.iter_mut().zip(&strip.m).for_each(|(y, m)| *y = m / dual);
+        });
+        let mut mu = FIRST / spectral;
+        let most = mu * MOST;
+        let mut predicted = FIRST_RANK.min(self.side());
+        for step in 1.. {
+            runner.compute(|| self.strips.par_iter_mut().for_each(|strip| strip.target(mu)));
+            let gram = runner.compute(|| self.gram());
+            let (values, vectors) = self.above(&gram, 1.0 / mu, &mut predicted, config, runner)?;
+            let rank = values.len();
+            let shrunk: Vec<f64> = values.iter().map(|sigma| (sigma - 1.0 / mu) / sigma).collect();
+            let shrink = runner.compute(|| Shrink::new(&vectors, &shrunk));
+            let squares: Vec<f64> =
+                runner.compute(|| self.strips.par_iter_mut().map(|strip| strip.step(&shrink, lambda, mu)).collect());
+            mu = (mu * GROWTH).min(most);
+            let residual = squares.iter().sum::<f64>().sqrt() / frobenius;
+            runner.iterated("pursuit", Iteration { step, residual, rank: Some(rank) })?;
+            if residual < config.tolerance || step == MAX_STEPS {
+                let converged = residual < config.tolerance;
+                return Ok(Outcome { left: vectors, residual, steps: step, converged });
+            }
+        }
+        unreachable!("the loop ends at MAX_STEPS")
+    }
+
+    /// Singular values above a threshold and their left vectors, from T T'.
+    fn above(
+        &self,
+        gram: &Matrix,
+        threshold: f64,
+        predicted: &mut usize,
+        config: &Config,
+        runner: &Local,
+    ) -> Result<(Vec<f64>, Matrix)> {
+        let side = self.side();
+        loop {
+            let (values, vectors) = top_eigenpairs(gram, *predicted, VECTORS, config.seed, runner)?;
+            let sigma: Vec<f64> = values.iter().map(|l| l.max(0.0).sqrt()).collect();
+            let rank = sigma.iter().take_while(|s| **s > threshold).count();
+            if rank < sigma.len() || rank == side {
+                // One more than were needed shows that there are no others; Lin, Chen and Ma predict the same.
+                *predicted = (rank + 1).min(side);
+                return Ok((sigma[..rank].to_vec(), vectors.first_columns(rank)));
+            }
+            *predicted = (rank + (side / 20).max(rank / 2).max(1)).min(side);
+        }
+    }
+
+    /// T T'; tiles belong to tasks, and strips are added in order.
+    fn gram(&self) -> Matrix {
+        let side = self.side();
+        let tile = side.div_ceil(4).next_multiple_of(8).clamp(16, 192);
+        let ranges: Vec<_> = (0..side).step_by(tile).map(|start| start..(start + tile).min(side)).collect();
+        let pairs: Vec<_> = (0..ranges.len()).flat_map(|i| (0..=i).map(move |j| (i, j))).collect();
+        let tiles: Vec<Vec<f64>> = pairs
+            .par_iter()
+            .map(|&(i, j)| {
+                let (a, b) = (&ranges[i], &ranges[j]);
+                let mut out = vec![0.0; a.len() * b.len()];
+                for Strip { width, t, .. } in &self.strips {
+                    let left = View::new(&t[a.start * width..], a.len(), *width);
+                    let right = View::new(&t[b.start * width..], b.len(), *width);
+                    add_product(&mut out, left, right.transposed(), 1.0);
+                }
+                out
+            })
+            .collect();
+        let mut gram = Matrix::zeros(side, side);
+        for (&(i, j), values) in pairs.iter().zip(&tiles) {
+            let (a, b) = (&ranges[i], &ranges[j]);
+            for (row, values) in a.clone().zip(values.chunks_exact(b.len())) {
+                gram.row_mut(row)[b.clone()].copy_from_slice(values);
+                b.clone().zip(values).for_each(|(column, x)| gram[(column, row)] = *x);
+            }
+        }
+        gram
+    }
+
+    /// The top `d` directions of the low-rank part in the space of the features, D x d.
+    fn components(&self, left: &Matrix, d: usize) -> Matrix {
+        let top = left.first_columns(d);
+        if !self.by_samples {
+            return top;
+        }
+        // L'U is V times the shrunk singular values, whose columns are orthogonal up to rounding.
+        let mut vectors = Matrix::zeros(self.features, d);
+        for (strip, out) in self.strips.iter().zip(vectors.data_mut().chunks_mut(STRIP * d)) {
+            add_product(out, View::new(&strip.t, self.samples, strip.width).transposed(), top.view(), 1.0);
+        }
+        orthonormalize_in_order(&mut vectors);
+        vectors
+    }
+
+    /// The low-rank part with the center added, and the sparse part, n x D.
+    fn into_parts(self, center: &[f64]) -> (Matrix, Matrix) {
+        let (samples, features, by_samples) = (self.samples, self.features, self.by_samples);
+        // What is not asked for goes before what is asked for comes.
+        let strips: Vec<_> = self.strips.into_iter().map(|Strip { width, s, t, .. }| (width, [t, s])).collect();
+        let [mut low_rank, sparse] = [0, 1].map(|part| {
+            let mut out = Matrix::zeros(samples, features);
+            for (index, (width, parts)) in strips.iter().enumerate() {
+                let start = index * STRIP;
+                for (row, values) in parts[part].chunks_exact(*width).enumerate() {
+                    if by_samples {
+                        out.row_mut(row)[start..start + width].copy_from_slice(values);
+                    } else {
+                        values.iter().enumerate().for_each(|(i, x)| out[(start + i, row)] = *x);
+                    }
+                }
+            }
+            out
+        });
+        for row in low_rank.data_mut().chunks_exact_mut(features) {
+            row.iter_mut().zip(center).for_each(|(x, c)| *x += c);
+        }
+        (low_rank, sparse)
+    }
+}
+
+/// U f U', which makes L out of T: in two factors, or as one square where that takes fewer operations.
+enum Shrink {
+    Factors { left: Matrix, right: Matrix },
+    Square(Matrix),
+}
+
+impl Shrink {
+    fn new(vectors: &Matrix, shrunk: &[f64]) -> Self {
+        let mut left = vectors.clone();
+        for i in 0..left.rows() {
+            left.row_mut(i).iter_mut().zip(shrunk).for_each(|(u, f)| *u *= f);
+        }
+        let right = vectors.transposed();
+        if 2 * shrunk.len() > vectors.rows() {
+            Self::Square(product(&left, &right))
+        } else {
+            Self::Factors { left, right }
+        }
+    }
+
+    /// L in place of T, in a strip of this width.
+    fn apply(&self, t: &mut Vec<f64>, width: usize) {
+        let times = |a: &Matrix, b: &[f64]| {
+            let mut out = vec![0.0; a.rows() * width];
+            add_product(&mut out, a.view(), View::new(b, a.columns(), width), 1.0);
+            out
+        };
+        *t = match self {
+            Self::Factors { left, right } => times(left, &times(right, t)),
+            Self::Square(square) => times(square, t),
+        };
+    }
+}
+
+impl Strip {
+    /// T = M - S + Y / mu.
+    fn target(&mut self, mu: f64) {
+        let inverse = 1.0 / mu;
+        let sources = self.m.iter().zip(&self.s).zip(&self.y);
+        self.t.iter_mut().zip(sources).for_each(|(t, ((m, s), y))| *t = m - s + y * inverse);
+    }
+
+    /// L = U f U'T in place of T, then S and Y; returns the sum of squares of M - L - S.
+    fn step(&mut self, shrink: &Shrink, lambda: f64, mu: f64) -> f64 {
+        shrink.apply(&mut self.t, self.width);
+        let (threshold, inverse) = (lambda / mu, 1.0 / mu);
+        let mut square = 0.0;
+        for (((m, l), s), y) in self.m.iter().zip(&self.t).zip(&mut self.s).zip(&mut self.y) {
+            let rest = m - l;
+            let target = rest + *y * inverse;
+            *s = target - target.clamp(-threshold, threshold);
+            let z = rest - *s;
+            *y += mu * z;
+            square += z * z;
+        }
+        square
+    }
+}
+
+/// Hands some rows and columns of a block, minus the center, to `put`.
+fn place(
+    block: &Block<'_>,
+    rows: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+    center: &[f64],
+    put: impl FnMut(usize, usize, f64),
+) {
+    fn typed<T: Element>(
+        data: &Rows<'_, T>,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+        center: &[f64],
+        mut put: impl FnMut(usize, usize, f64),
+    ) {
+        for i in rows {
+            for j in columns.clone() {
+                put(i, j, data.get(i, j).widen() - center[j]);
+            }
+        }
+    }
+    match block.data() {
+        BlockData::U8(data) => typed(&data, rows, columns, center, put),
+        BlockData::U16(data) => typed(&data, rows, columns, center, put),
+        BlockData::F32(data) => typed(&data, rows, columns, center, put),
+        BlockData::F64(data) => typed(&data, rows, columns, center, put),
+    }
+}

@@ -1,0 +1,216 @@
+//! Laws: orthonormal components, bits that do not depend on threads, the length of an iteration, what a split adds up to.
+
+mod common;
+
+use common::{Numbers, fit, relative, sine, source};
+use steradian::{Config, Error, Local, Matrix, Memory, Method, Model};
+
+fn all_methods() -> impl Iterator<Item = Config> {
+    Method::BASELINES.into_iter().map(|method| Config::new(method, 2))
+}
+
+#[test]
+fn components_are_orthonormal_whatever_the_shape() {
+    let mut numbers = Numbers::new(1);
+    for (n, features) in [(20, 5), (5, 20), (257, 30), (40, 513), (300, 2)] {
+        let x = numbers.samples(n, features, 2);
+        for config in all_methods() {
+            let model = fit(&config, &x, 2);
+            let d = model.n_components();
+            assert!(d == 2 || config.method == Method::Pcp, "only the rank of a low-rank part may be less than asked");
+            for i in 0..d {
+                for j in 0..d {
+                    let dot: f64 =
+                        model.components.row(i).iter().zip(model.components.row(j)).map(|(a, b)| a * b).sum();
+                    let expected = f64::from(u8::from(i == j));
+                    assert!((dot - expected).abs() < 1e-10, "{} {n} x {features}: {dot}", config.method.name());
+                }
+            }
+            assert_eq!(model.iterations.len(), if matches!(config.method, Method::Ga | Method::Tga) { 2 } else { 1 });
+        }
+    }
+}
+
+#[test]
+fn a_model_has_the_same_bytes_for_any_number_of_threads_and_returns_from_them() {
+    let x = Numbers::new(2).samples(300, 600, 3);
+    for config in all_methods() {
+        let bytes: Vec<Vec<u8>> = [1, 2, 7].map(|threads| fit(&config, &x, threads).to_bytes().unwrap()).to_vec();
+        assert_eq!(bytes[0], bytes[1], "{}: 1 and 2 threads", config.method.name());
+        assert_eq!(bytes[0], bytes[2], "{}: 1 and 7 threads", config.method.name());
+        let read = Model::from_bytes(&bytes[0]).unwrap();
+        assert_eq!(read.to_bytes().unwrap(), bytes[0], "{}", config.method.name());
+        assert_eq!(read.config.trim, config.trim);
+    }
+}
+
+/// Directions in pairs (a, -a) along the axes, so that eigenvalues on the sphere are the shares of axes.
+fn axes(counts: &[usize]) -> Matrix {
+    let n = 2 * counts.iter().sum::<usize>();
+    let mut x = Matrix::zeros(n, counts.len());
+    let mut row = 0;
+    for (axis, count) in counts.iter().enumerate() {
+        for k in 0..*count {
+            for sign in [1.0, -1.0] {
+                x[(row, axis)] = sign * (1.0 + k as f64);
+                row += 1;
+            }
+        }
+    }
+    x
+}
+
+#[test]
+fn emae_takes_as_many_steps_as_the_ratio_of_eigenvalues_says() {
+    for (counts, d) in [(vec![40, 20, 10, 5], 1), (vec![50, 40, 32, 8], 2), (vec![50, 45, 15, 12, 9], 2)] {
+        let x = axes(&counts);
+        let ratio = counts[d] as f64 / counts[d - 1] as f64;
+        let steps = |tolerance: f64| {
+            let mut config = Config::new(Method::Emae, d);
+            config.tolerance = tolerance;
+            fit(&config, &x, 2).iterations[0] as f64
+        };
+        // What the start costs is the same for both tolerances.
+        let (coarse, fine) = (1e-3f64, 1e-9);
+        let expected = (fine / coarse).ln() / ratio.ln();
+        let found = steps(fine) - steps(coarse);
+        assert!((found - expected).abs() <= 1.0, "{counts:?}, d = {d}: {found} steps, the law says {expected:.1}");
+    }
+}
+
+#[test]
+fn emae_is_ae_and_em_pca_is_pca() {
+    let mut numbers = Numbers::new(3);
+    for (n, features) in [(200, 10), (30, 90)] {
+        let x = numbers.samples(n, features, 3);
+        for (iterated, direct) in [(Method::Emae, Method::Ae), (Method::Empca, Method::Pca)] {
+            let mut config = Config::new(iterated, 3);
+            config.tolerance = 1e-11;
+            let found = fit(&config, &x, 2);
+            let exact = steradian::fit(&Config::new(direct, 3), &source(&x), &Local::new(2).unwrap()).unwrap();
+            let off = sine(&exact.components, &found.components);
+            assert!(off < 1e-8, "{}: {off:e}", iterated.name());
+            assert!(relative(&found.variances, &exact.variances) < 1e-8, "{}", iterated.name());
+            assert!(off <= found.certificate.sine_bound + 1e-12, "the bound holds: {:?}", found.certificate);
+            if let (Some(a), Some(b)) = (&found.shares, &exact.shares) {
+                assert!(relative(a, b) < 1e-10);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_certificate_bounds_an_early_stop() {
+    let x = Numbers::new(4).samples(150, 40, 2);
+    for (iterated, direct) in [(Method::Emae, Method::Ae), (Method::Empca, Method::Pca)] {
+        for tolerance in [0.3, 1e-2, 1e-4] {
+            let mut config = Config::new(iterated, 2);
+            config.tolerance = tolerance;
+            let found = fit(&config, &x, 1);
+            let exact = steradian::fit(&Config::new(direct, 2), &source(&x), &Local::new(1).unwrap()).unwrap();
+            let off = sine(&exact.components, &found.components);
+            assert!(off <= 1.5 * found.certificate.sine_bound + 1e-9, "{off:e} {:?}", found.certificate);
+            assert!(found.certificate.sine_bound < 1.0, "the case is one where the bound says something");
+        }
+    }
+}
+
+#[test]
+fn single_precision_data_take_the_same_way() {
+    let x = Numbers::new(5).samples(120, 50, 2);
+    let bytes: Vec<u8> = x.data().iter().map(|v| (8.0 * v + 128.0).clamp(0.0, 255.0) as u8).collect();
+    let wide: Vec<f64> = bytes.iter().map(|b| f64::from(*b)).collect();
+    let runner = Local::new(2).unwrap();
+    for config in all_methods() {
+        let short = steradian_baselines::fit(&config, &Memory::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
+        let long = steradian_baselines::fit(&config, &Memory::new(&wide, 120, 50).unwrap(), &runner).unwrap();
+        let off = sine(&long.components, &short.components);
+        assert!(off < 3e-3, "{}: {off:e}", config.method.name());
+    }
+}
+
+#[test]
+fn low_rank_and_sparse_parts_are_found_and_add_up() {
+    for (n, features) in [(60, 80), (90, 40)] {
+        let x = Numbers::new(6).low_rank_and_sparse(n, features, 2, 0.05);
+        let mut config = Config::new(Method::Pcp, 2);
+        config.center = steradian::Center::None;
+        let found = steradian_baselines::pursue(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
+        let sum: Vec<f64> = found.low_rank.data().iter().zip(found.sparse.data()).map(|(l, s)| l + s).collect();
+        assert!(relative(&sum, x.data()) < 1e-6, "M = L + S");
+        let clean = Numbers::new(6).low_rank_and_sparse(n, features, 2, 0.0);
+        // The generator draws cells after the factors, so both have the same low-rank part.
+        let off = relative(found.low_rank.data(), clean.data());
+        assert!(off < 1e-3, "{n} x {features}: the low-rank part is off by {off:e}");
+        let zeros = found.sparse.data().iter().filter(|s| s.abs() < 1e-6).count() as f64;
+        assert!(zeros > 0.9 * (n * features) as f64, "{zeros} zeros");
+    }
+}
+
+#[test]
+fn tga_forgets_outliers_that_ga_follows() {
+    let mut numbers = Numbers::new(7);
+    let mut x = numbers.samples(200, 6, 1);
+    let clean = fit(&Config::new(Method::Ga, 1), &x, 1);
+    for i in 0..20 {
+        let feature = i % 6;
+        x[(i, feature)] += 400.0;
+    }
+    let mut config = Config::new(Method::Tga, 1);
+    config.center = steradian::Center::Median;
+    let trimmed = sine(&clean.components, &fit(&config, &x, 1).components);
+    config.method = Method::Ga;
+    config.trim = 0.0;
+    let plain = sine(&clean.components, &fit(&config, &x, 1).components);
+    assert!(trimmed < 0.1 && plain > 0.5, "trimmed {trimmed}, plain {plain}");
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_numbers() {
+    let x = Numbers::new(8).samples(30, 10, 3);
+    let runner = Local::new(1).unwrap();
+    let message = |config: &Config| match steradian_baselines::fit(config, &source(&x), &runner) {
+        Err(Error::Asked(message)) => message,
+        other => panic!("{other:?}"),
+    };
+    let mut config = Config::new(Method::Pcp, 2);
+    config.memory_limit = Some(10 << 10);
+    assert!(message(&config).contains("10.0 KiB"), "{}", message(&config));
+    let mut config = Config::new(Method::Tga, 2);
+    config.trim = 0.7;
+    assert!(message(&config).contains("trim = 0.7"));
+    let mut config = Config::new(Method::Empca, 11);
+    assert!(message(&config).contains("at most 10"));
+    config.components = steradian::Components::Auto;
+    assert!(message(&config).contains("number"));
+    assert!(message(&Config::new(Method::Ae, 2)).contains("no baseline"));
+    let engine = steradian::fit(&Config::new(Method::Tga, 2), &source(&x), &runner).unwrap_err();
+    assert!(engine.to_string().contains("steradian-baselines"), "{engine}");
+}
+
+#[test]
+fn bad_data_are_refused() {
+    let runner = Local::new(1).unwrap();
+    for config in all_methods() {
+        let equal = vec![3.5; 40];
+        let error = steradian_baselines::fit(&config, &Memory::new(&equal, 10, 4).unwrap(), &runner).unwrap_err();
+        assert!(error.to_string().contains("equal to the center"), "{}: {error}", config.method.name());
+        let mut holed: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64).collect();
+        holed[13] = f64::NAN;
+        let error = steradian_baselines::fit(&config, &Memory::new(&holed, 10, 4).unwrap(), &runner).unwrap_err();
+        assert!(error.to_string().contains("row 3, column 1"), "{}: {error}", config.method.name());
+    }
+    // One direction only: a second component does not exist.
+    let line: Vec<f64> = (0..40).map(|i| (i / 4) as f64 * [1.0, 2.0, -1.0, 0.5][i % 4]).collect();
+    for method in [Method::Empca, Method::Emae, Method::Ga, Method::Tga] {
+        let error = steradian_baselines::fit(&Config::new(method, 2), &Memory::new(&line, 10, 4).unwrap(), &runner)
+            .unwrap_err();
+        assert!(error.to_string().contains("rank 1"), "{}: {error}", method.name());
+    }
+}
+
+#[test]
+fn equal_eigenvalues_are_never_certified() {
+    let model = fit(&Config::new(Method::Emae, 1), &axes(&[30, 30, 30]), 1);
+    assert_eq!(model.certificate.sine_bound, 1.0);
+}

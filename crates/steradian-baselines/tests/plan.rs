@@ -1,0 +1,34 @@
+//! The plan's memory is what a fit takes: never less, and not several times more.
+
+mod common;
+
+use common::{Numbers, source};
+use peak_alloc::PeakAlloc;
+use steradian::{Config, Local, Method};
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+/// Bytes that products keep for their panels, whatever the shape; not worth a plan.
+const SMALL: u64 = 16_000_000;
+
+#[test]
+fn a_fit_stays_within_its_plan() {
+    let runner = Local::new(2).unwrap();
+    for (n, features) in [(300, 4000), (4000, 300)] {
+        let x = Numbers::new(9).samples(n, features, 3);
+        for method in Method::BASELINES {
+            let config = Config::new(method, 3);
+            let data = source(&x);
+            let plan = steradian_baselines::plan(&config, steradian::Source::shape(&data), 2).unwrap();
+            let before = HEAP.current_usage();
+            HEAP.reset_peak_usage();
+            steradian_baselines::fit(&config, &data, &runner).unwrap();
+            let taken = (HEAP.peak_usage() - before) as u64;
+            let said = plan.peak_memory_bytes;
+            let what = format!("{} {n} x {features}: took {taken} bytes, the plan says {said}", method.name());
+            assert!(taken <= said + SMALL, "{what}");
+            assert!(said <= 2 * taken + SMALL, "{what}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+"""Principal component pursuit: the data as a low-rank part and a sparse part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from steradian import _engine
+from steradian._baseline import Baseline
+from steradian._total_variance import TotalVariance
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from steradian._progress import EngineCallback
+
+
+class PrincipalComponentPursuit(Baseline):
+    """Robust PCA by principal component pursuit (Candes et al. 2011), solved by inexact ALM (Lin, Chen and Ma 2010).
+
+    Splits the centered data into a low-rank part and a sparse one, with lambda = 1 / sqrt(max(n_samples, n_features)).
+    Four arrays of doubles of the size of the data are held in memory; `memory_limit` refuses that before the work.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        How many directions of the low-rank part; fewer where its rank is lower, with a warning.
+    center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
+        What is subtracted first and belongs to the low-rank part.
+    tol : float, default=1e-7
+        Stop when what neither part explains is this small, relative to the centered data.
+    random_state, n_jobs, memory_limit, verbose
+        As in :class:`AngularEmbedding`.
+
+    Attributes
+    ----------
+    low_rank_, sparse_ : ndarray of shape (n_samples, n_features)
+        The parts, float64 for data of float64, else float32. A model that was loaded from a file has none.
+    n_iter_ : int
+        Steps that were made.
+    residual_ : float
+        What neither part explains, relative to the centered data.
+    components_, center_, mean_, explained_variance_, n_components_, n_passes_, converged_
+        As in :class:`AngularEmbedding`. `converged_` says whether `tol` was reached.
+    sine_bound_ : float
+        Not a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steradian import PrincipalComponentPursuit
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.outer(rng.standard_normal(40), rng.standard_normal(30))
+    >>> X[3, 4] += 100
+    >>> split = PrincipalComponentPursuit(1, center="none").fit(X)
+    >>> float(split.sparse_[3, 4].round(1)), float(np.abs(split.sparse_[5]).max().round(3))
+    (100.0, 0.0)
+    """
+
+    _METHODS: ClassVar[tuple[str, ...]] = ("pcp",)
+    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_total_variance", "_parts")
+
+    low_rank_: npt.NDArray[np.floating[Any]]
+    sparse_: npt.NDArray[np.floating[Any]]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        center: str | npt.ArrayLike = "mean",
+        tol: float = 1e-7,
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+        memory_limit: int | str | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.n_components = n_components
+        self.center = center
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.verbose = verbose
+
+    def _run(
+        self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
+    ) -> _engine.Model:
+        model, *self._parts = _engine.pursue(samples, settings, threads=self._threads(), callback=callback)
+        self._total_variance = TotalVariance(model, samples, self._threads())
+        return model
+
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
+        if hasattr(self, "_parts"):
+            self.low_rank_, self.sparse_ = self._parts
+            del self._parts
