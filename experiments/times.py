@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parent.parent / "bench"))
 from shapes import PAPER, Shape  # the benchmark's matrices are those of this table
 
 METHODS = ("PCA", "EM", "ALM", "TGA", "AE", "TAE", "robust")
-LIMITS = {"ALM": 60, "TGA": 60, "EM": 60, "robust": 60}
+LIMITS = {"ALM": 30, "TGA": 60, "EM": 60, "robust": 60}
 """Seconds after which a method is cut off, where it may be."""
 LONGEST = 120
 
