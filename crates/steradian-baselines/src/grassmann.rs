@@ -203,11 +203,22 @@ fn trimmed_mean<F: Number>(
 /// so all together take half of a selection, or less.
 #[inline(always)]
 fn walk<F: Number>(keys: &[F::Key], (mut guess, mut spacing): (f64, f64), rank: usize) -> Option<(F::Key, F::Key)> {
-    let below = |at: F::Key| keys.iter().map(|key| u32::from(*key < at)).sum::<u32>() as usize;
-    let upto = |at: F::Key| keys.iter().map(|key| u32::from(*key <= at)).sum::<u32>() as usize;
-    let before = |at: F::Key| keys.iter().map(|key| if *key < at { *key } else { F::LOWEST }).fold(F::LOWEST, Ord::max);
-    let after =
-        |at: F::Key| keys.iter().map(|key| if *key > at { *key } else { F::HIGHEST }).fold(F::HIGHEST, Ord::min);
+    let below = |at: F::Key| how_many(keys, |key| key < at);
+    let upto = |at: F::Key| how_many(keys, |key| key <= at);
+    let before = |at: F::Key| {
+        let mut largest = F::LOWEST;
+        for key in keys {
+            largest = largest.max(if *key < at { *key } else { F::LOWEST });
+        }
+        largest
+    };
+    let after = |at: F::Key| {
+        let mut least = F::HIGHEST;
+        for key in keys {
+            least = least.min(if *key > at { *key } else { F::HIGHEST });
+        }
+        least
+    };
     let key = |x: f64| F::narrow(x).signed_key(F::narrow(1.0));
     let mut at = key(guess);
     let mut low = below(at);
@@ -235,6 +246,16 @@ fn walk<F: Number>(keys: &[F::Key], (mut guess, mut spacing): (f64, f64), rank: 
         }
     }
     None
+}
+
+/// How many keys are such.
+#[inline(always)]
+fn how_many<K: Copy>(keys: &[K], such: impl Fn(K) -> bool) -> usize {
+    let mut count = 0u32;
+    for key in keys {
+        count = count.wrapping_add(u32::from(such(*key))); // a check for overflow would forbid vectors
+    }
+    count as usize
 }
 
 /// The mean magnitude of the numbers of a column.
