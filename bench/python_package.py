@@ -1,4 +1,4 @@
-"""The Python package beside the command line and numpy: the rows that issue 5 asks for.
+"""The Python package beside the command line and numpy: time, memory, import.
 
 Usage: python bench/python_package.py --program PROGRAM [--rounds R] [--scale S] [--output FILE.md]
 

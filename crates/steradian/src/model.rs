@@ -217,7 +217,7 @@ impl Model {
                     panel::center(block, rows.clone(), columns.clone(), &self.center, None, &mut buffer);
                     self.to_scale(&mut buffer[..rows.len() * columns.len()], columns.clone());
                     for (square, row) in squares.iter_mut().zip(buffer.chunks(columns.len())) {
-                        *square += row.iter().map(|x| x * x).sum::<f64>();
+                        *square += panel::sum_of_squares(row);
                     }
                     let part = View::new(&buffer, rows.len(), columns.len());
                     add_product(scores, part, self.component_columns(columns), 1.0);

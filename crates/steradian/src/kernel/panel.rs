@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use pulp::Arch;
+
 use crate::block::{Block, Rows, each_element};
 use crate::element::Element;
 use crate::error::{Error, Result};
@@ -26,6 +28,17 @@ pub(crate) fn buffer(rows: usize) -> Vec<f64> {
     vec![0.0; rows * COLUMNS]
 }
 
+/// The sum of squares of a row of a panel, in partial sums that the processor can work on at once.
+pub(crate) fn sum_of_squares(row: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let mut groups = row.chunks_exact(LANES);
+    for group in &mut groups {
+        sums.iter_mut().zip(group).for_each(|(sum, x)| *sum += x * x);
+    }
+    sums.iter().sum::<f64>() + groups.remainder().iter().map(|x| x * x).sum::<f64>()
+}
+
 /// Writes `weight * (x - center)` for the given rows and columns of a block into `out`, row after row.
 pub(crate) fn center(
     block: &Block<'_>,
@@ -35,9 +48,10 @@ pub(crate) fn center(
     weights: Option<&[f64]>,
     out: &mut [f64],
 ) {
-    each_element!(block, data => center_rows(&data, rows, columns, center, weights, out));
+    each_element!(block, data => Arch::new().dispatch(|| center_rows(&data, rows, columns, center, weights, out)));
 }
 
+#[inline(always)]
 fn center_rows<T: Element>(
     data: &Rows<'_, T>,
     rows: Range<usize>,
