@@ -16,8 +16,8 @@ NOTES = 12
 """Notes of one part that are printed; more of one kind are counted."""
 
 
-def markdown(outcomes: list[Outcome]) -> str:
-    """The whole report."""
+def markdown(outcomes: list[Outcome], missing: list[str]) -> str:
+    """The whole report, and which parts of it have not been run."""
     lines = [HEAD]
     rows = [
         [o.name, line.what, line.paper, line.ours, f"**{line.verdict}**", f"{o.seconds:.0f}"]
@@ -28,6 +28,8 @@ def markdown(outcomes: list[Outcome]) -> str:
     counts = Counter(line.verdict for o in outcomes for line in o.lines)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
     lines.append(f"\nIn all: {verdicts}; {sum(o.seconds for o in outcomes):.0f} seconds.\n")
+    if missing:
+        lines.append(f"Not run yet: {', '.join(missing)}; `make paper ONLY={','.join(missing)}` runs them.\n")
     for verdict in (HOLDS, DEPENDS, FAILS, SKIPPED):
         claims = [f"{line.what} ({o.name})" for o in outcomes for line in o.lines if line.verdict == verdict]
         if claims:

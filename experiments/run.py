@@ -69,6 +69,13 @@ def data_folder(asked: Path | None) -> Path | None:
     return named
 
 
+def write_report(folder: Path) -> None:
+    """The report of all parts that were ever run: a part alone renews its lines and leaves those of the others."""
+    paths = {part: folder / "results" / f"{part}.json" for part in PARTS}
+    made = [Outcome.load(path) for path in paths.values() if path.exists()]
+    write(folder / "report.md", markdown(made, [part for part, path in paths.items() if not path.exists()]))
+
+
 def main() -> None:
     """Runs the parts one after the other and writes the report."""
     asked = options()
@@ -87,9 +94,7 @@ def main() -> None:
         outcome = PARTS[name](setting, expected.get(name, {}))
         outcome.seconds = time.perf_counter() - start
         outcome.save(results)
-        # After each part, so that a part alone renews its lines and leaves those of the others.
-        made = [Outcome.load(path) for path in (results / f"{part}.json" for part in PARTS) if path.exists()]
-        write(asked.output / "report.md", markdown(made))
+        write_report(asked.output)
     print(f"wrote {asked.output / 'report.md'}", file=sys.stderr)
 
 

@@ -144,8 +144,12 @@ impl<F: Number> Columns<F> {
                 Arch::new().dispatch(
                     #[inline(always)]
                     || {
-                        let columns = panel.chunks_exact(self.samples).enumerate();
-                        columns.map(|(j, column)| of(index * PANEL_COLUMNS + j, column, room)).collect::<Vec<f64>>()
+                        // A plain loop: what iterators call would be compiled without the vectors.
+                        let mut out = Vec::with_capacity(PANEL_COLUMNS);
+                        for (j, column) in panel.chunks_exact(self.samples).enumerate() {
+                            out.push(of(index * PANEL_COLUMNS + j, column, room));
+                        }
+                        out
                     },
                 )
             };
