@@ -1,13 +1,19 @@
 //! What can be typed: commands, options, their defaults and help.
 
+mod values;
+
 use std::ops::Range;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
-use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
+use steradian::{Angle, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
+pub use self::values::CenterChoice;
+use self::values::{
+    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, scalings, size,
+    solvers, ties,
+};
 use crate::cmd::shadows::FILL;
 
 /// Robust PCA at the price of PCA
@@ -428,148 +434,6 @@ pub struct ManpagesArgs {
     pub output: PathBuf,
 }
 
-/// A center by name, or the file that holds it.
-#[derive(Debug, Clone)]
-pub enum CenterChoice {
-    /// One that is found from the data.
-    Named(Center),
-    /// One number per feature, in a .npy file.
-    File(PathBuf),
-}
-
-/// A parser of names with help, each standing for a value.
-fn one_of<T: Clone + Send + Sync + 'static>(
-    choices: Vec<(&'static str, &'static str, T)>,
-) -> impl TypedValueParser<Value = T> {
-    let names: Vec<_> = choices.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help)).collect();
-    PossibleValuesParser::new(names).map(move |name| {
-        let (_, _, value) =
-            choices.iter().find(|(choice, ..)| *choice == name).expect("clap lets only choices through");
-        value.clone()
-    })
-}
-
-fn methods() -> impl TypedValueParser<Value = Method> {
-    let all = Method::ALL.into_iter().chain(Method::BASELINES);
-    one_of(all.map(|m| (m.name(), method_help(m), m)).collect())
-}
-
-fn method_help(method: Method) -> &'static str {
-    match method {
-        Method::Robust => "outlying samples screened off, least sum of sines around the spatial median",
-        Method::Cells => "robust, with single bad cells cleaned",
-        Method::Ae => "angular embedding around the mean",
-        Method::Tae => "trimmed: angular embedding of the samples in the fullest cone, seen from the mean",
-        Method::Angular => "angular embedding around the spatial median",
-        Method::Pca => "classical PCA",
-        Method::Scene => "made for clips",
-        Method::Empca => "baseline: classical PCA by expectation maximisation",
-        Method::Emae => "baseline: angular embedding around the mean by the same iteration, no matrix decomposed",
-        Method::Ga => "baseline: Grassmann average",
-        Method::Tga => "baseline: trimmed Grassmann average; holds the data by columns in memory",
-        Method::Pcp => {
-            "baseline: principal component pursuit, a low-rank and a sparse part; holds four arrays of doubles"
-        }
-    }
-}
-
-fn clip_methods() -> impl TypedValueParser<Value = Method> {
-    let mut choices =
-        vec![("scene", "made for clips: follows the light, leaves out what moves or rests", Method::Scene)];
-    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), m)));
-    one_of(choices)
-}
-
-fn face_methods() -> impl TypedValueParser<Value = Option<Method>> {
-    let mut choices = vec![(FILL, "dark and saturated pixels count as missing, by degrees", None)];
-    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), Some(m))));
-    one_of(choices)
-}
-
-fn cosines() -> impl TypedValueParser<Value = Cosine> {
-    one_of(vec![
-        ("abs", "a direction and its opposite are the same", Cosine::Abs),
-        ("signed", "they are not", Cosine::Signed),
-    ])
-}
-
-fn ties() -> impl TypedValueParser<Value = Ties> {
-    one_of(vec![
-        ("index", "the first in the data", Ties::Index),
-        ("density", "the one with the largest sum of squared cosines to all", Ties::Density),
-    ])
-}
-
-fn solvers() -> impl TypedValueParser<Value = Solver> {
-    let help = |solver: Solver| match solver {
-        Solver::Auto => "the cheapest for the shape of the data",
-        Solver::Scatter => "through the D x D matrix",
-        Solver::Gram => "through the n x n matrix",
-        Solver::Krylov => "by passes, without either matrix",
-    };
-    one_of([Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov].map(|s| (s.name(), help(s), s)).to_vec())
-}
-
-fn scalings() -> impl TypedValueParser<Value = Scaling> {
-    one_of(vec![
-        ("none", "features keep their units", Scaling::None),
-        ("mad", "by the median absolute deviation", Scaling::Mad),
-    ])
-}
-
-fn missing() -> impl TypedValueParser<Value = Missing> {
-    one_of(vec![
-        ("error", "refuse the table and name the place", Missing::Error),
-        ("drop", "leave such rows out", Missing::Drop),
-    ])
-}
-
-fn components(text: &str) -> Result<Components, String> {
-    match (text.parse::<usize>(), text.parse::<f64>()) {
-        (Ok(count), _) => Ok(Components::Count(count)),
-        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Ok(Components::Share(share)),
-        _ if text == "auto" => Ok(Components::Auto),
-        _ => Err("give a whole number, a share between 0 and 1, or auto".into()),
-    }
-}
-
-fn center(text: &str) -> Result<CenterChoice, String> {
-    let named = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None];
-    match named.into_iter().find(|center| center.name() == text) {
-        Some(center) => Ok(CenterChoice::Named(center)),
-        None if text.to_lowercase().ends_with(".npy") => Ok(CenterChoice::File(text.into())),
-        None => Err("give mean, median, spatial-median, none, or a .npy file".into()),
-    }
-}
-
-/// Two counts with a colon between them, the first below the second.
-fn frame_range(text: &str) -> Result<Range<usize>, String> {
-    let ends = text.split_once(':').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
-    match ends {
-        Some((from, to)) if from < to => Ok(from..to),
-        _ => Err("give two frames A:B, counted from 0, A below B; B itself is left out".into()),
-    }
-}
-
-fn angle(text: &str) -> Result<Angle, String> {
-    if text == "auto" {
-        return Ok(Angle::Auto);
-    }
-    text.parse().map(Angle::Degrees).map_err(|_| "give degrees above 0 and up to 90, or auto".into())
-}
-
-/// Bytes, or with K, M, G for powers of 1024.
-fn size(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let count = digits.parse::<u64>().map_err(|_| "give bytes, or a whole number with K, M or G, such as 500M")?;
-    count.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -578,26 +442,5 @@ mod tests {
     fn the_grammar_is_sound() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn sizes_count_in_1024() {
-        assert_eq!(size("77"), Ok(77));
-        assert_eq!(size("2k"), Ok(2048));
-        assert_eq!(size("3M"), Ok(3 << 20));
-        assert_eq!(size("1G"), Ok(1 << 30));
-        for bad in ["", "K", "-1", "1.5G", "2T", "99999999999G"] {
-            assert!(size(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn components_are_a_number_a_share_or_auto() {
-        assert_eq!(components("3"), Ok(Components::Count(3)));
-        assert_eq!(components("auto"), Ok(Components::Auto));
-        assert_eq!(components("0.95"), Ok(Components::Share(0.95)));
-        for bad in ["two", "1.5", "-1", "-0.5", "NaN", ""] {
-            assert!(components(bad).is_err(), "{bad}");
-        }
     }
 }
