@@ -145,7 +145,7 @@ def markdown(rows: list[Row], details: list[str]) -> str:
         f"OpenCV {cv2.__version__}.",
         "",
         "Public clips with known masks or a known empty scene. One default setting for all clips, threshold included; no option depends "
-        "on a clip. Masks are scored by the conventions of CDnet, pooled over all scored pixels of a clip.",
+        "on a clip. The constants of the default were chosen with these clips at hand, so expect somewhat less on others. Masks are scored by the conventions of CDnet, pooled over all scored pixels of a clip.",
         "",
         "## To reach",
         "",
