@@ -32,9 +32,7 @@ def test_same_as_the_array(program, table, tmp_path, codec, version, dtype):
     np.save(tmp_path / "array.npy", table)
     columns = {f"V{j}": table[:, j] for j in range(table.shape[1])}
     path = tmp_path / "table.parquet"
-    parquet.write_table(
-        pyarrow.table(columns), path, row_group_size=70, compression=codec, data_page_version=version
-    )
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=70, compression=codec, data_page_version=version)
     np.testing.assert_array_equal(scores(program, path), scores(program, tmp_path / "array.npy"))
 
 
