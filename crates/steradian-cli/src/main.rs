@@ -26,6 +26,7 @@ static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
     steradian_io::mapped::report_truncation();
+    steradian_io::heap::give_back_large();
     outcome::exit(match Cli::parse().command {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Plan(args) => cmd::plan::run(&args),

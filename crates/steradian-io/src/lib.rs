@@ -11,6 +11,7 @@ mod csv_records;
 mod file_element;
 pub mod frames;
 mod gray;
+pub mod heap;
 mod kept_rows;
 pub mod mapped;
 mod movie;
