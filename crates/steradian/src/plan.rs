@@ -182,6 +182,15 @@ impl Costs<'_> {
         self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
     }
 
+    /// Whether samples are judged within one n x n matrix, which is then summed once.
+    fn judges_within_matrix(&self) -> bool {
+        matches!(self.config.screen, Screen::Outlyingness(_))
+            && matches!(self.shape.element, ElementType::U8 | ElementType::U16)
+            && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
+            && self.config.scaling == Scaling::None
+            && self.config.cells == Cells::Keep
+    }
+
     fn cost(&self, solver: Solver) -> f64 {
         let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
         let eigen = |dimension: f64| {
@@ -195,6 +204,10 @@ impl Costs<'_> {
         let cone = if self.has_cone() { CONE_PAIRS * n * n * features } else { 0.0 };
         match solver {
             Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
+            Solver::Gram if self.judges_within_matrix() => {
+                let rough = EIGEN * (ROUGH_PASSES + 1) as f64 * 2.0 * n * n * l;
+                pairs + solves * rough + eigen(n) + pass
+            }
             Solver::Gram => solves * (pairs + eigen(n) + 0.5 * pass),
             Solver::Krylov | Solver::Auto => {
                 ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
@@ -254,6 +267,14 @@ impl Costs<'_> {
         if config.scaling == Scaling::Mad {
             let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
             step("scales of features", passes, 2 * shape.element.bytes() as u64 * data);
+        }
+        if gram && counted && self.judges_within_matrix() {
+            let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
+            step("products of all pairs", 1, pairs(tile_rows));
+            step("center from the products", 1, data);
+            step("components", 1, data);
+            step("variances and cutoffs", 1, data);
+            return steps;
         }
         if !plain {
             for (name, passes) in self.robust_passes(solver) {

@@ -135,6 +135,46 @@ fn solvers_agree_on_the_robust_method() {
     }
 }
 
+/// Whole numbers as in pictures: a plane with noise, and a cluster far from it.
+fn bytes(seed: u64, n: usize, features: usize, outliers: usize) -> Vec<u8> {
+    let (x, _) = clustered(seed, n, features, 0);
+    let mut numbers = Numbers::new(seed + 1);
+    let mut data: Vec<u8> = x.data().iter().map(|v| (110.0 + 2.0 * v).round().clamp(0.0, 255.0) as u8).collect();
+    let away: Vec<f64> = (0..features).map(|_| 110.0 + 60.0 * numbers.normal().signum()).collect();
+    for row in data.chunks_exact_mut(features).rev().take(outliers) {
+        row.iter_mut().zip(&away).for_each(|(x, a)| *x = (a + 2.0 * numbers.normal()).round().clamp(0.0, 255.0) as u8);
+    }
+    data
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Rounds within the n x n matrix and rounds by passes are the same method.
+    #[test]
+    fn the_matrix_and_passes_judge_alike(seed in 0..u64::MAX - 1, n in 40usize..300, d in 1usize..3) {
+        let (features, outliers) = (400, n / 4);
+        let data = bytes(seed, n, features, outliers);
+        let source = Memory::new(&data, n, features).unwrap();
+        let by = |solver| fit(&Config { solver, ..Config::new(Method::Robust, d) }, &source, 2).unwrap();
+        let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
+        prop_assert_eq!(&within.kept, &passes.kept);
+        prop_assert!(within.kept[n - outliers..].iter().all(|k| !k), "outliers are kept");
+        prop_assert!(within.passes < 6, "{} passes", within.passes);
+        prop_assert!(difference(&within.center, &passes.center) < 1e-4);
+        // Each is sure of its own weights; those follow from rough steps, which end at a sine of 1e-3.
+        let apart = sine(&within.components, &passes.components);
+        prop_assert!(apart < 1e-3, "{} {} {}", apart, within.certificate.sine_bound, passes.certificate.sine_bound);
+        for (a, b) in within.objective.iter().zip(&passes.objective) {
+            prop_assert!((a - b).abs() < 1e-3 * a, "{:?} {:?}", within.objective, passes.objective);
+        }
+        // The last sum comes from a pass in single precision.
+        prop_assert!(within.objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-5)), "{:?}", within.objective);
+        let cutoffs = within.cutoffs.iter().zip(&passes.cutoffs);
+        prop_assert!(cutoffs.clone().all(|(a, b)| (a - b).abs() < 1e-3 * b), "{:?}", cutoffs);
+    }
+}
+
 #[test]
 fn threads_do_not_change_a_bit_of_any_method() {
     let (x, _) = clustered(5, 700, 9, 200);

@@ -54,10 +54,15 @@ impl Start {
         if scale == 0.0 {
             scale = distances.iter().fold(0.0, |m, d| m.max(*d));
         }
+        let largest = point.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        Ok(Self::measured(point, scale, largest, shape.element))
+    }
+
+    /// From a point, the scale around it, and the largest coordinate of a sample, about.
+    pub(crate) fn measured(point: Vec<f64>, scale: f64, largest: f64, element: ElementType) -> Self {
         // A step below a rounding error of the point itself cannot be seen.
-        let tolerance = if shape.element == ElementType::F64 { 1e-10 } else { 1e-7 };
-        let rounding = f64::EPSILON * point.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        Ok(Self { point, scale, tolerance: (0.1 * tolerance * scale).max(4.0 * rounding) })
+        let tolerance = if element == ElementType::F64 { 1e-10 } else { 1e-7 };
+        Self { point, scale, tolerance: (0.1 * tolerance * scale).max(4.0 * f64::EPSILON * largest) }
     }
 
     /// The same scale, another point to begin at.
@@ -127,10 +132,17 @@ pub(crate) fn by_passes(
     Ok((point, (!settled).then(|| unfinished(start.tolerance))))
 }
 
-/// Within the n x n matrix of products around any origin: the weights a_i of the samples, which sum to 1.
-pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
+/// Of the kept samples, within the n x n matrix of products around any origin: the weights a_i of the samples, which sum
+/// to 1, from those in `start.point`.
+pub(crate) fn by_gram(
+    gram: &Matrix,
+    kept: Option<&[bool]>,
+    start: &Start,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
     struct Weights<'a, R> {
         gram: &'a Matrix,
+        kept: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
@@ -148,7 +160,8 @@ pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Res
             let aka = dot(a, &ka);
             let mut pull = vec![0.0; a.len()]; // weights of samples in the pull, before the point's own share
             let (mut lengths, mut inverse_lengths, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
-            for (i, pull) in pull.iter_mut().enumerate() {
+            let speaking = pull.iter_mut().enumerate().filter(|(i, _)| self.kept.is_none_or(|kept| kept[*i]));
+            for (i, pull) in speaking {
                 let length = (self.gram[(i, i)] - 2.0 * ka[i] + aka).max(0.0).sqrt();
                 if length <= self.coincidence {
                     coincident += 1;
@@ -173,9 +186,8 @@ pub(crate) fn by_gram(gram: &Matrix, start: &Start, runner: &impl Runner) -> Res
             Ok(a)
         }
     }
-    let n = gram.rows();
     // Distances within K are roots of differences, so samples closer than half of the digits look coincident.
-    let mut weights = Weights { gram, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
-    let (a, settled) = minimise(&mut weights, vec![1.0 / n as f64; n], start.tolerance)?;
+    let mut weights = Weights { gram, kept, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
+    let (a, settled) = minimise(&mut weights, start.point.clone(), start.tolerance)?;
     Ok((a, (!settled).then(|| unfinished(start.tolerance))))
 }

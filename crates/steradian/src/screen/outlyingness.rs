@@ -24,7 +24,7 @@ use crate::linalg::Matrix;
 use crate::random::{Stream, generator, subsample};
 use crate::run::Runner;
 use crate::source::Source;
-use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units};
+use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units, farthest};
 use crate::univariate::{Spread, least_variance_window, shortest_window};
 
 /// Directions that one pass looks along.
@@ -101,38 +101,88 @@ pub(crate) fn measured(
     let few = n > SPREAD_SAMPLES;
     let picked = Picked::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
     let h = if few { majority(SPREAD_SAMPLES, d) } else { majority(n, d) };
-    let mut values = vec![0.0f64; n];
-    let mut on_plane = None;
-    let pairs = directed_pairs(screen, source, seed)?;
+    let mut looks = Looks::new(n);
+    let differ = |[i, j]: [usize; 2]| Ok(!same_sample(source, i, j)?);
+    let pairs = directed_pairs(screen, n, seed, differ)?;
     for group in pairs.chunks(GROUP) {
         let vectors = unit_differences(group, source)?;
         let gather = Projection::new(directions, &vectors, Units::Data, Precision::Working, shape.element);
         let projected = runner.run(&gather, if few { &picked } else { source })?.values;
         let spreads: Vec<Spread> = runner.compute(|| spreads(&projected, group.len(), h));
-        for (spread, pair) in spreads.iter().zip(group) {
-            if spread.scale <= flat && on_plane.is_none() {
-                on_plane = Some(*pair);
-            }
-        }
-        let farthest = FarthestAlong::new(directions, &vectors, spreads.clone(), flat, shape.element);
         if few {
-            let own = runner.run(&farthest, source)?;
-            values.iter_mut().zip(own).for_each(|(o, own)| *o = o.max(own));
+            let farthest = FarthestAlong::new(directions, &vectors, spreads.clone(), flat, shape.element);
+            looks.add(group, &spreads, flat, runner.run(&farthest, source)?);
         } else {
-            values.iter_mut().zip(projected.chunks(group.len())).for_each(|(o, y)| *o = o.max(farthest.of(y)));
+            looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
         }
-        drop(farthest);
         keep(Gauge { point: start.point.clone(), vectors, spreads, flat });
     }
-    let warning = on_plane.map(|[i, j]| {
-        let off = values.iter().filter(|o| o.is_infinite()).count();
-        format!(
-            "more than half of the samples ({} of {n}) lie on a hyperplane, seen along the direction through samples {i} \
-             and {j}; the others are taken for outliers",
-            n - off
-        )
-    });
-    Ok(Outlying { values, warning })
+    Ok(looks.finish())
+}
+
+/// The outlyingness of every sample within the n x n matrix of exact products around any origin, which holds what all
+/// samples are along the difference of any two. No pass.
+pub(crate) fn within(
+    screen: &Outlyingness,
+    d: usize,
+    products: &Matrix,
+    seed: u64,
+    runner: &impl Runner,
+) -> Result<Outlying> {
+    let n = products.rows();
+    let square = |[i, j]: [usize; 2]| products[(i, i)] + products[(j, j)] - 2.0 * products[(i, j)];
+    let pairs = directed_pairs(screen, n, seed, |pair| Ok(square(pair) > 0.0))?;
+    let longest = pairs.iter().fold(0.0f64, |most, &pair| most.max(square(pair))).sqrt();
+    let (h, flat) = (majority(n, d), FLAT * longest);
+    let mut looks = Looks::new(n);
+    for group in pairs.chunks(GROUP) {
+        runner.check_cancelled()?;
+        let lengths: Vec<f64> = group.iter().map(|&pair| square(pair).sqrt()).collect();
+        let along = |k: usize| {
+            let row = products.row(k);
+            group.iter().zip(&lengths).map(move |(&[i, j], length)| (row[i] - row[j]) / length)
+        };
+        let projected: Vec<f64> = (0..n).flat_map(along).collect();
+        let spreads = runner.compute(|| spreads(&projected, group.len(), h));
+        looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
+    }
+    Ok(looks.finish())
+}
+
+/// The farthest of each sample along some directions.
+fn of_all(projected: &[f64], spreads: &[Spread], flat: f64) -> Vec<f64> {
+    projected.chunks(spreads.len()).map(|y| farthest(y, spreads, flat)).collect()
+}
+
+/// What has been seen along the directions so far.
+struct Looks {
+    values: Vec<f64>,
+    on_plane: Option<[usize; 2]>,
+}
+
+impl Looks {
+    fn new(samples: usize) -> Self {
+        Self { values: vec![0.0; samples], on_plane: None }
+    }
+
+    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[Spread], flat: f64, farthest: Vec<f64>) {
+        let flat_one = spreads.iter().zip(pairs).find(|(spread, _)| spread.scale <= flat);
+        self.on_plane = self.on_plane.or(flat_one.map(|(_, pair)| *pair));
+        self.values.iter_mut().zip(farthest).for_each(|(o, own)| *o = o.max(own));
+    }
+
+    fn finish(self) -> Outlying {
+        let (n, values) = (self.values.len(), self.values);
+        let warning = self.on_plane.map(|[i, j]| {
+            let off = values.iter().filter(|o| o.is_infinite()).count();
+            format!(
+                "more than half of the samples ({} of {n}) lie on a hyperplane, seen along the direction through samples {i} \
+                 and {j}; the others are taken for outliers",
+                n - off
+            )
+        });
+        Outlying { values, warning }
+    }
 }
 
 fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<Spread> {
@@ -168,9 +218,13 @@ pub(crate) fn bulk_limit(distances: &[f64], h: usize, deviations: f64) -> f64 {
 }
 
 /// Pairs of samples that differ: those given, or drawn ones.
-fn directed_pairs(screen: &Outlyingness, source: &dyn Source, seed: u64) -> Result<Vec<[usize; 2]>> {
-    let n = source.shape().samples;
-    let differ = |[i, j]: [usize; 2]| -> Result<bool> { Ok(i != j && !same_sample(source, i, j)?) };
+fn directed_pairs(
+    screen: &Outlyingness,
+    n: usize,
+    seed: u64,
+    different: impl Fn([usize; 2]) -> Result<bool>,
+) -> Result<Vec<[usize; 2]>> {
+    let differ = |pair: [usize; 2]| -> Result<bool> { Ok(pair[0] != pair[1] && different(pair)?) };
     let mut pairs = Vec::new();
     let asked = match &screen.pairs {
         Some(given) => {

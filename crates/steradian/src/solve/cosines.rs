@@ -46,7 +46,7 @@ pub(crate) struct Cosines {
 }
 
 /// The whole number in the middle of the type, where there is one.
-fn whole_origin(element: ElementType) -> Option<f64> {
+pub(super) fn whole_origin(element: ElementType) -> Option<f64> {
     match element {
         ElementType::U8 => Some(MIDDLE_BYTE),
         ElementType::U16 => Some(32768.0),
@@ -84,26 +84,23 @@ pub(super) fn with_center(
         (None, Some(start)) => start.point.clone(),
         (middle, _) => vec![middle.unwrap_or(0.0); shape.features],
     };
-    let plain = Directions::new(&origin, Weighting::Uniform, None);
-    let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
-    let mut raw = runner.run_pairs(&Gram::new(plain, n), source, tile_rows)?;
+    let mut raw = products_around(&origin, source, runner)?;
     let usable = raw.data().iter().all(|x| x.is_finite());
+    let even = vec![1.0 / n as f64; n];
     let shares = if let Some(start) = start.as_ref().filter(|_| median && usable) {
-        let (shares, warning) = spatial_median::by_gram(&raw, start, runner)?;
+        let (shares, warning) = spatial_median::by_gram(&raw, None, &start.clone().at(even), runner)?;
         // By passes, below, the last word on floating-point data is still to come.
         warnings.extend(warning.filter(|_| whole.is_some()));
         shares
     } else {
-        vec![1.0 / n as f64; n]
+        even
     };
     let column = Matrix::from_vec(n, 1, shares);
     let mut mixture = true;
     let mut mu = if !median {
         mean::mean(source, None, runner)?
     } else if usable {
-        let (offset, _) =
-            runner.run(&Sketch::new(plain, Coefficients::Given(&column), Precision::Double, shape.element), source)?;
-        origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect()
+        mixture_of(&origin, &column, source, runner)?
     } else {
         origin.clone()
     };
@@ -117,30 +114,57 @@ pub(super) fn with_center(
             mu = point;
         }
     }
-    let recentered = if mixture { recenter(&mut raw, &column, weighting, runner) } else { None };
+    let directions = Directions::new(&mu, weighting, None);
+    let recentered = if mixture { recenter(&mut raw, &column, &directions, runner) } else { None };
     if let Some((lengths, rounding)) = recentered {
         return Ok((mu, Cosines { matrix: raw, speaks: vec![true; n], lengths: Some(lengths), rounding }));
     }
     drop(raw);
-    let cosines = direct(&Directions::new(&mu, weighting, None), source, runner)?;
+    let cosines = direct(&directions, source, runner)?;
     Ok((mu, cosines))
+}
+
+/// K: products of all pairs around an origin. One pair pass.
+pub(super) fn products_around(origin: &[f64], source: &dyn Source, runner: &impl Runner) -> Result<Matrix> {
+    let plain = Directions::new(origin, Weighting::Uniform, None);
+    let tile_rows = if source.shape().element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
+    runner.run_pairs(&Gram::new(plain, source.shape().samples), source, tile_rows)
+}
+
+/// o + sum a_i (x_i - o) for the column a. One pass.
+pub(super) fn mixture_of(
+    origin: &[f64],
+    shares: &Matrix,
+    source: &dyn Source,
+    runner: &impl Runner,
+) -> Result<Vec<f64>> {
+    let plain = Directions::new(origin, Weighting::Uniform, None);
+    let sketch = Sketch::new(plain, Coefficients::Given(shares), Precision::Double, source.shape().element);
+    let (offset, _) = runner.run(&sketch, source)?;
+    Ok(origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect())
 }
 
 /// Turns products around the origin into weighted products around the mixture, and returns the lengths of the samples
 /// and the rounding error of a product; nothing when too many digits were lost.
-fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &impl Runner) -> Option<(Vec<f64>, f64)> {
+pub(super) fn recenter(
+    raw: &mut Matrix,
+    shares: &Matrix,
+    directions: &Directions<'_>,
+    runner: &impl Runner,
+) -> Option<(Vec<f64>, f64)> {
     let n = raw.rows();
     let b = runner.compute(|| product(raw, shares));
     let c: f64 = shares.data().iter().zip(b.data()).map(|(a, b)| a * b).sum();
     let squares: Vec<f64> = (0..n).map(|i| raw[(i, i)] - 2.0 * b.data()[i] + c).collect();
-    // Where nothing cancels no sample is near the center, so all have a direction.
+    // Where nothing cancels no sample is near the center, so all that may speak have a direction.
     let terms: Vec<f64> = (0..n).map(|i| raw[(i, i)] + c.abs()).collect();
-    if (0..n).any(|i| squares[i] <= CANCELLED * terms[i]) {
+    let speaking = || (0..n).filter(|&i| directions.admits(i));
+    if speaking().any(|i| squares[i] <= CANCELLED * terms[i]) {
         return None;
     }
-    let weights: Vec<f64> = match weighting {
-        Weighting::Uniform => vec![1.0; n],
-        Weighting::InverseNorm => squares.iter().map(|s| 1.0 / s.sqrt()).collect(),
+    let weights: Vec<f64> = match directions.weighting() {
+        Weighting::Uniform => (0..n).map(|i| directions.factor(i)).collect(),
+        Weighting::InverseNorm => squares.iter().enumerate().map(|(i, s)| directions.factor(i) / s.sqrt()).collect(),
     };
     runner.compute(|| {
         raw.data_mut().par_chunks_exact_mut(n).enumerate().for_each(|(i, row)| {
@@ -150,8 +174,8 @@ fn recenter(raw: &mut Matrix, shares: &Matrix, weighting: Weighting, runner: &im
             }
         });
     });
-    let lost = (0..n).fold(1.0f64, |most, i| most.max(terms[i] / squares[i]));
-    Some((squares.into_iter().map(f64::sqrt).collect(), 8.0 * f64::EPSILON * lost))
+    let lost = speaking().fold(1.0f64, |most, i| most.max(terms[i] / squares[i]));
+    Some((squares.into_iter().map(|s| s.max(0.0).sqrt()).collect(), 8.0 * f64::EPSILON * lost))
 }
 
 /// The matrix around a known center. One pair pass.
@@ -188,7 +212,7 @@ impl Cosines {
 /// The top d eigenvectors through the matrix of the kept samples. One pass, which turns eigenvectors into components.
 ///
 /// With r = C v / m - theta v, the component q = U'v / sqrt(m theta) has a residual of at most
-/// norm(r) sqrt(theta_1 / theta), so the certificate needs no pass; and its score is norm(x - mu) sqrt(m theta) v_i.
+/// norm(r) sqrt(theta_1 / theta), so the certificate needs no pass; and its score is sqrt(m theta) v_i / w_i.
 pub(super) fn solve(
     cosines: Cosines,
     kept: &[bool],
@@ -206,12 +230,13 @@ pub(super) fn solve(
     // Only d of the d + 1 vectors become components; the last was there for the certificate.
     let mut y = Matrix::zeros(kept.len(), within.vectors.columns().min(d));
     // Known lengths go into the coefficients, so that the pass need not measure them again.
-    let inverse = |i: usize| match (&cosines.lengths, directions.weighting()) {
-        (Some(lengths), Weighting::InverseNorm) => 1.0 / lengths[i],
-        _ => 1.0,
+    let known = |i: usize| match (&cosines.lengths, directions.weighting()) {
+        (Some(lengths), Weighting::InverseNorm) => directions.factor(i) / lengths[i],
+        (Some(_), Weighting::Uniform) => directions.factor(i),
+        (None, _) => 1.0,
     };
     for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
-        y.row_mut(i).iter_mut().zip(within.vectors.row(row)).for_each(|(y, v)| *y = v * inverse(i));
+        y.row_mut(i).iter_mut().zip(within.vectors.row(row)).for_each(|(y, v)| *y = v * known(i));
     }
     let plain = Directions::new(directions.center(), Weighting::Uniform, None);
     let speaking = if cosines.lengths.is_some() { plain } else { *directions };
@@ -231,15 +256,15 @@ pub(super) fn solve(
     }
     let whole = components.rows() == d;
     // Everyone spoke: how samples lie to the components is in the eigenvectors.
-    let measured = cosines.lengths.filter(|_| m == kept.len()).map(|lengths| {
+    let measured = cosines.lengths.as_ref().filter(|_| m == kept.len()).map(|lengths| {
         let mut scores = within.vectors.first_columns(d.min(within.values.len()));
         let mut sines = Vec::with_capacity(m);
         for (i, length) in lengths.iter().enumerate() {
             let own = scores.row_mut(i).iter_mut().zip(&within.values);
-            own.for_each(|(s, theta)| *s *= length * (mass * theta.max(0.0)).sqrt());
+            own.for_each(|(s, theta)| *s *= (mass * theta.max(0.0)).sqrt() / known(i));
             sines.push(sine_outside(scores.row(i), 1.0 / length, SCORE_ROUNDING));
         }
-        DistancesSum { lengths, sines, scores: scores.into_vec() }
+        DistancesSum { lengths: lengths.clone(), sines, scores: scores.into_vec() }
     });
     let certified = Certified {
         residual,

@@ -60,7 +60,7 @@ impl<R: Runner> Decomposer<'_, R> {
 
     /// Good enough to compute weights from: at least d orthonormal columns, without a certificate.
     pub(super) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
-        let tolerance = (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance);
+        let tolerance = self.rough_tolerance();
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;
@@ -73,6 +73,11 @@ impl<R: Runner> Decomposer<'_, R> {
                 self.iterate(&self.by_passes(directions, Precision::Working), start, count, tolerance)?
             }
         })
+    }
+
+    /// How fine a rough answer is.
+    pub(super) fn rough_tolerance(&self) -> f64 {
+        (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance)
     }
 
     fn by_passes<'b>(&'b self, directions: Directions<'b>, precision: Precision) -> ByPasses<'b, R> {

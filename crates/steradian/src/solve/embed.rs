@@ -7,29 +7,28 @@
 //! | eq. (2): u = x / norm(x) | directions, inside every later pass |
 //! | eq. (4): top-d eigenvectors of U U' | decompose |
 //!
-//! With the outlyingness screen, center, flags and decomposition take turns, [`ROUNDS`] times.
+//! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
 use super::assemble::{robust_variances, signed_rows};
 use super::certify::Certified;
 use super::cosines::{self, Cosines};
 use super::decompose::{Decomposer, require_directions};
-use super::refine::{self, STEPS};
-use crate::center::{self, mean, spatial_median};
+use super::ground::{Around, ByPasses};
+use super::refine;
+use super::rounds::{Fitted, Wanted};
+use super::within::WithinMatrix;
+use crate::center::{self, mean};
 use crate::config::{Center, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
 use crate::diagnose;
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
 use crate::model::{Certificate, ConeReport, Model};
 use crate::run::Runner;
 use crate::screen::cone::{self, Directed};
-use crate::screen::outlyingness;
 use crate::source::Source;
 use crate::sums::{Directions, Distances, DistancesSum, Precision};
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
-/// Rounds of flagging, centering and fitting after the outlyingness screen.
-pub(crate) const ROUNDS: usize = 2;
 
 /// Fits `d` components to all samples of a source.
 pub(super) fn embed<R: Runner>(
@@ -102,75 +101,30 @@ impl<R: Runner> Fit<'_, R> {
         Ok(Found { center, certified, kept: Some(kept), cone: Some(report) })
     }
 
-    /// From the least outlying half, and in rounds from there to all samples near the subspace.
     fn without_outlying(&mut self, screen: &Outlyingness) -> Result<Found> {
-        let (config, source, runner, d) = (self.config, self.source, self.runner, self.d);
-        let h = outlyingness::majority(source.shape().samples, d);
-        if source.shape().element.is_float() {
-            mean::mean(source, None, runner)?; // proves that all numbers are finite
-        }
-        let outlying = outlyingness::outlyingness(screen, d, source, config.seed, runner)?;
-        self.warnings.extend(outlying.warning);
-        let mut kept = outlyingness::least_outlying(&outlying.values, h);
-        let mut center = mean::mean(source, Some(&kept), runner)?;
-        let classical = Directions::new(&center, Weighting::Uniform, Some(&kept));
-        let mut vectors = self.decomposer.roughly(classical, None)?;
-        self.require_found(&vectors)?;
-        let mut start = None;
-        for _ in 1..ROUNDS {
-            kept = self.near(&center, &vectors, h)?;
-            (center, start) = self.center_of(&kept, start)?;
-            vectors = self.refine(&center, Some(&kept), Some(&vectors))?;
-            self.require_found(&vectors)?;
-        }
-        kept = self.near(&center, &vectors, h)?;
-        (center, _) = self.center_of(&kept, start)?;
-        let certified = self.fit_from(&center, Some(&kept), None, Some(&vectors))?;
-        Ok(Found { center, certified, kept: Some(kept), cone: None })
-    }
-
-    /// Fewer vectors than components: the samples that speak have no more directions.
-    fn require_found(&self, vectors: &Matrix) -> Result<()> {
-        if vectors.columns() >= self.d {
-            return Ok(());
-        }
-        require_directions(vectors.columns() > 0, self.source.shape().samples)?;
-        Err(Error::asked(format!(
-            "n_components = {} exceeds the rank {} of the samples that the screen keeps; ask for at most {}",
-            self.d,
-            vectors.columns(),
-            vectors.columns()
-        )))
-    }
-
-    /// The samples whose distance from the subspace is within the bulk.
-    fn near(&self, center: &[f64], vectors: &Matrix, h: usize) -> Result<Vec<bool>> {
-        let distances = self.distances(center, &vectors.first_columns(self.d))?;
-        Ok(outlyingness::near(&distances.orthogonal(), h))
-    }
-
-    fn distances(&self, center: &[f64], vectors: &Matrix) -> Result<DistancesSum> {
-        let element = self.source.shape().element;
-        self.runner.run(&Distances::new(center, vectors, Precision::Working, element), self.source)
-    }
-
-    /// The center of some samples, and where the search for the next one may begin.
-    fn center_of(
-        &mut self,
-        kept: &[bool],
-        start: Option<spatial_median::Start>,
-    ) -> Result<(Vec<f64>, Option<spatial_median::Start>)> {
-        let (config, source, runner) = (self.config, self.source, self.runner);
-        if config.center != Center::SpatialMedian {
-            return Ok((center::simple(&config.center, source, Some(kept), runner)?, None));
-        }
-        let start = match start {
-            Some(start) => start,
-            None => spatial_median::Start::within(source, Some(kept), config.seed)?,
+        let (wanted, mut warnings) = (self.wanted(), Vec::new());
+        let screened = match WithinMatrix::new(self.config, &self.decomposer, &mut warnings)? {
+            Some(mut within) => wanted.without_outlying(screen, &mut within)?,
+            None => {
+                let mut passes = ByPasses::new(self.config, &self.decomposer, &mut warnings);
+                wanted.without_outlying(screen, &mut passes)?
+            }
         };
-        let (point, warning) = spatial_median::by_passes(source, Some(kept), &start, runner)?;
-        self.warnings.extend(warning);
-        Ok((point.clone(), Some(start.at(point))))
+        self.warnings.extend(screened.warning);
+        self.warnings.extend(warnings);
+        let (center, certified) = self.take(screened.fitted);
+        Ok(Found { center, certified, kept: Some(screened.kept), cone: None })
+    }
+
+    fn wanted(&self) -> Wanted {
+        let Config { weighting, loss, .. } = *self.config;
+        Wanted { samples: self.source.shape().samples, d: self.d, weighting, loss }
+    }
+
+    fn take(&mut self, fitted: Fitted) -> (Vec<f64>, Certified) {
+        self.objective = fitted.objective;
+        self.measured = fitted.decomposed.measured;
+        (fitted.center, fitted.decomposed.certified)
     }
 
     /// The center, and with it the n x n matrix where the center is found within that.
@@ -244,59 +198,23 @@ impl<R: Runner> Fit<'_, R> {
     }
 
     /// The wanted subspace of the directions around a center.
-    fn fit_directions(&mut self, center: &[f64], kept: Option<&[bool]>, cosines: Option<Cosines>) -> Result<Certified> {
-        self.fit_from(center, kept, cosines, None)
-    }
-
-    fn fit_from(
+    fn fit_directions(
         &mut self,
-        center: &[f64],
+        center: &Vec<f64>,
         kept: Option<&[bool]>,
         cosines: Option<Cosines>,
-        start: Option<&Matrix>,
     ) -> Result<Certified> {
-        let directions = Directions::new(center, self.config.weighting, kept);
+        let weighting = self.config.weighting;
         if self.config.loss == Loss::SquaredCosine {
-            let found = self.decomposer.exactly(directions, cosines, start)?;
+            let found = self.decomposer.exactly(Directions::new(center, weighting, kept), cosines, None)?;
             self.measured = found.measured;
             return Ok(found.certified);
         }
-        let (vectors, factors) = self.reweighted(center, kept, start)?;
-        Ok(self.decomposer.exactly(directions.reweighted(&factors), None, Some(&vectors))?.certified)
-    }
-
-    /// The wanted subspace, roughly: to judge samples by.
-    fn refine(&mut self, center: &[f64], kept: Option<&[bool]>, start: Option<&Matrix>) -> Result<Matrix> {
-        let directions = Directions::new(center, self.config.weighting, kept);
-        if self.config.loss == Loss::SquaredCosine {
-            return self.decomposer.roughly(directions, start);
-        }
-        let (vectors, factors) = self.reweighted(center, kept, start)?;
-        self.decomposer.roughly(directions.reweighted(&factors), Some(&vectors))
-    }
-
-    /// All steps of AE-1 but the last decomposition: vectors to begin it at, and its factors.
-    fn reweighted(
-        &mut self,
-        center: &[f64],
-        kept: Option<&[bool]>,
-        start: Option<&Matrix>,
-    ) -> Result<(Matrix, Vec<f64>)> {
-        let directions = Directions::new(center, self.config.weighting, kept);
-        self.objective.clear();
-        let mut vectors = self.decomposer.roughly(directions, start)?;
-        let mut step = 1;
-        loop {
-            self.require_found(&vectors)?;
-            let measured = self.distances(center, &vectors.first_columns(self.d))?;
-            self.objective.push(refine::objective(&measured.sines, &measured.lengths, kept));
-            let factors = refine::factors(&measured.sines);
-            if step == STEPS {
-                return Ok((vectors, factors));
-            }
-            vectors = self.decomposer.roughly(directions.reweighted(&factors), Some(&vectors))?;
-            step += 1;
-        }
+        let wanted = self.wanted();
+        let mut passes = ByPasses::new(self.config, &self.decomposer, &mut self.warnings);
+        let around = Around { point: center, weighting, kept, factors: None };
+        let fitted = wanted.fit(&around, None, &mut passes)?;
+        Ok(self.take(fitted).1)
     }
 
     /// Refuses more components than the data have directions.

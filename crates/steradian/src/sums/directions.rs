@@ -66,6 +66,11 @@ impl<'a> Directions<'a> {
         self.kept.is_none_or(|kept| kept[sample]) && self.factors.is_none_or(|factors| factors[sample] > 0.0)
     }
 
+    /// The factor of a sample's weight.
+    pub(crate) fn factor(&self, sample: usize) -> f64 {
+        self.factors.map_or(1.0, |factors| factors[sample])
+    }
+
     /// How much some samples count in all.
     pub(crate) fn mass_of(&self, kept: &[bool]) -> f64 {
         let members = kept.iter().enumerate().filter(|(_, kept)| **kept);

@@ -38,20 +38,20 @@ impl<'a> FarthestAlong<'a> {
             Operand::for_element(directions.center(), vectors.columns(), Some(vectors), Precision::Working, element);
         Self { directions, operand, spreads, flat }
     }
+}
 
-    /// For one sample with these projections. Where the bulk has no spread, a sample is on its plane or infinitely far.
-    pub(crate) fn of(&self, projections: &[f64]) -> f64 {
-        projections.iter().zip(&self.spreads).fold(0.0, |most, (y, spread)| {
-            let away = (y - spread.location).abs();
-            if spread.scale > self.flat {
-                most.max(away / spread.scale)
-            } else if away <= ON_PLANE * self.flat {
-                most
-            } else {
-                f64::INFINITY
-            }
-        })
-    }
+/// For one sample with these projections. Where the bulk has no spread, a sample is on its plane or infinitely far.
+pub(crate) fn farthest(projections: &[f64], spreads: &[Spread], flat: f64) -> f64 {
+    projections.iter().zip(spreads).fold(0.0, |most, (y, spread)| {
+        let away = (y - spread.location).abs();
+        if spread.scale > flat {
+            most.max(away / spread.scale)
+        } else if away <= ON_PLANE * flat {
+            most
+        } else {
+            f64::INFINITY
+        }
+    })
 }
 
 /// The distances of some samples, in data order.
@@ -76,7 +76,7 @@ impl Fold for FarthestAlong<'_> {
 
     fn add(&self, sum: &mut FarthestSum, block: &Block<'_>) -> Result<()> {
         let (y, _) = self.operand.project(&self.directions, block);
-        sum.0.extend(y.chunks(self.spreads.len()).map(|y| self.of(y)));
+        sum.0.extend(y.chunks(self.spreads.len()).map(|y| farthest(y, &self.spreads, self.flat)));
         Ok(())
     }
 

@@ -33,6 +33,7 @@ pub use sketch::{Coefficients, Sketch, SketchSum};
 
 pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
 pub(crate) use distances::sine_outside;
+pub(crate) use farthest::farthest;
 pub(crate) use gram::TILE_ROWS;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
 
