@@ -40,6 +40,7 @@ mod source;
 pub mod sums;
 mod total;
 mod univariate;
+pub mod wire;
 
 pub use block::{Block, BlockData, BlockElement, Rows};
 pub use config::{
