@@ -32,9 +32,14 @@ pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
 pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
+pub(crate) use distances::SentDistances;
 pub(crate) use distances::sine_outside;
+pub(crate) use farthest::SentFarthest;
 pub(crate) use gram::TILE_ROWS;
+pub(crate) use projection::SentProjection;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
+pub(crate) use scatter::SentScatter;
+pub(crate) use sketch::SentSketch;
 
 /// Adds `right` to `left`, number by number, by the current threads together.
 fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
