@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::block::{Block, BlockData, Rows, each_element};
 use crate::element::{Element, ElementType};
 use crate::error::Result;
+use crate::recipe::{Change, Recipe};
 use crate::source::{Shape, Source};
 
 /// Some of the samples of a source, in a given order.
@@ -40,6 +41,14 @@ impl Source for Picked<'_> {
         self.source.feature_name(feature)
     }
 
+    fn prefetch(&self, samples: &[usize]) -> Result<()> {
+        self.source.prefetch(&samples.iter().map(|&i| self.samples[i]).collect::<Vec<_>>())
+    }
+
+    fn recipe(&self) -> Option<Recipe<'_>> {
+        self.source.recipe()?.then_pick(&self.samples)
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         macro_rules! gathered {
             ($variant:ident) => {{
@@ -65,6 +74,59 @@ impl Source for Picked<'_> {
     }
 }
 
+/// A part of the data, numbered from its place in the whole: row i is sample number `first` + i.
+pub(crate) struct Placed<'a> {
+    source: &'a dyn Source,
+    first: usize,
+}
+
+impl<'a> Placed<'a> {
+    /// A part whose first sample is number `first` of all.
+    pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
+        Self { source, first }
+    }
+}
+
+impl Source for Placed<'_> {
+    fn shape(&self) -> &Shape {
+        self.source.shape()
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        self.source.visit(rows, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
+    }
+}
+
+/// What changes a sample, given its number and values.
+pub(crate) trait Alter: Sync {
+    fn alter(&self, sample: usize, row: &mut [f64]);
+
+    /// The change in a form that can be sent; a closure has none.
+    fn change(&self) -> Option<Change<'_>> {
+        None
+    }
+}
+
+impl<F: Fn(usize, &mut [f64]) + Sync> Alter for F {
+    fn alter(&self, sample: usize, row: &mut [f64]) {
+        self(sample, row);
+    }
+}
+
+impl Alter for Change<'_> {
+    fn alter(&self, sample: usize, row: &mut [f64]) {
+        self.apply(sample, row);
+    }
+
+    fn change(&self) -> Option<Change<'_>> {
+        Some(self.clone())
+    }
+}
+
 /// Every sample of a source changed by a function of its index and values. Floating point comes out: double for double
 /// data, single for the others.
 pub(crate) struct Changed<'a, F> {
@@ -73,7 +135,7 @@ pub(crate) struct Changed<'a, F> {
     change: F,
 }
 
-impl<'a, F: Fn(usize, &mut [f64]) + Sync> Changed<'a, F> {
+impl<'a, F: Alter> Changed<'a, F> {
     /// Changes each sample where it is read.
     pub(crate) fn new(source: &'a dyn Source, change: F) -> Self {
         let element = if source.shape().element.is_double() { ElementType::F64 } else { ElementType::F32 };
@@ -82,13 +144,21 @@ impl<'a, F: Fn(usize, &mut [f64]) + Sync> Changed<'a, F> {
     }
 }
 
-impl<F: Fn(usize, &mut [f64]) + Sync> Source for Changed<'_, F> {
+impl<F: Alter> Source for Changed<'_, F> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
 
     fn feature_name(&self, feature: usize) -> Option<String> {
         self.source.feature_name(feature)
+    }
+
+    fn prefetch(&self, samples: &[usize]) -> Result<()> {
+        self.source.prefetch(samples)
+    }
+
+    fn recipe(&self) -> Option<Recipe<'_>> {
+        Some(self.source.recipe()?.then_change(self.change.change()?))
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -101,7 +171,7 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Source for Changed<'_, F> {
                         || vec![0.0; features],
                         |values, (row, out)| {
                             values.iter_mut().enumerate().for_each(|(j, v)| *v = own.get(row, j).widen());
-                            (self.change)(block.first() + row, values);
+                            self.change.alter(block.first() + row, values);
                             out.iter_mut().zip(values).for_each(|(out, v)| *out = *v as $type);
                         },
                     ));

@@ -1,10 +1,13 @@
 //! Robust statistics of each feature: scales to divide by, the total variance, limits of residuals.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use crate::center::{mean, median};
 use crate::derived::{Changed, Picked};
 use crate::error::Result;
+use crate::recipe::Change;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::Gathered;
@@ -18,9 +21,7 @@ pub(crate) const SLAB_COLUMNS: usize = 2048;
 /// The median of each feature and its median absolute deviation times 1.4826, exact.
 pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
     let middle = median::median(source, None, runner)?;
-    let away = Changed::new(source, |_, row: &mut [f64]| {
-        row.iter_mut().zip(&middle).for_each(|(x, m)| *x = (*x - m).abs());
-    });
+    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
     let deviation = median::median(&away, None, runner)?.into_iter().map(|d| NORMAL_MAD * d).collect();
     Ok((middle, deviation))
 }
@@ -35,9 +36,7 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
     if scales.iter().all(|s| *s > 0.0) {
         return Ok((scales, None));
     }
-    let away = Changed::new(source, |_, row: &mut [f64]| {
-        row.iter_mut().zip(&middle).for_each(|(x, m)| *x = (*x - m).abs());
-    });
+    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
     let away = mean::mean(&away, None, runner)?;
     let mut mostly_equal = Vec::new();
     for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {

@@ -16,6 +16,7 @@
 
 mod block;
 pub mod center;
+mod cluster;
 mod config;
 mod derived;
 mod diagnose;
@@ -23,6 +24,7 @@ mod element;
 mod embedding;
 mod error;
 mod features;
+mod job;
 mod kernel;
 pub mod linalg;
 mod model;
@@ -31,6 +33,7 @@ mod persist;
 mod plan;
 pub mod random;
 mod rank;
+mod recipe;
 mod robust_scores;
 mod run;
 mod screen;
@@ -40,8 +43,10 @@ mod source;
 pub mod sums;
 mod total;
 mod univariate;
+pub mod wire;
 
 pub use block::{Block, BlockData, BlockElement, Rows};
+pub use cluster::{Cluster, Dispatch, Remote};
 pub use config::{
     Angle, Cells, Center, Components, Cone, Config, Cosine, Loss, Method, Outlyingness, Scaling, Screen, Solver, Ties,
     Weighting,
@@ -50,10 +55,12 @@ pub use diagnose::{Diagnosis, Flag};
 pub use element::{Element, ElementType};
 pub use embedding::AngularEmbedding;
 pub use error::{Error, Result};
+pub use job::{Job, Sum, Work};
 pub use linalg::Matrix;
 pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step, size};
+pub use recipe::Recipe;
 pub use run::{CancelToken, Iteration, Local, Progress, Runner};
 pub use screen::alone::{FittedScreen, screen};
 pub use solve::{Found, assemble, fit, fit_on, top_eigenpairs};

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::block::Block;
 use crate::error::{Error, Result};
+use crate::job::Work;
 
 /// Rows of a block: enough to feed a matrix product, few enough to stop within a fraction of a second.
 const BLOCK_ROWS: usize = 256;
@@ -92,12 +93,17 @@ impl Grid {
 /// One pass over all samples.
 pub trait Fold: Sync {
     /// What blocks are added into.
-    type Sum: Send + Serialize + DeserializeOwned;
+    type Sum: Clone + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// What the next pass needs.
     type Out;
 
     /// A name for progress reports.
     fn name(&self) -> &'static str;
+
+    /// This pass in a form that other processes can run; `None` where it exists in this process only.
+    fn ship(&self) -> Option<Work<'_>> {
+        None
+    }
 
     /// Bytes of one sum; decides the grid.
     fn sum_bytes(&self) -> usize;

@@ -82,10 +82,33 @@ pub struct Plan {
 impl Plan {
     /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
+        Self::among(&SOLVERS, config, shape, threads)
+    }
+
+    /// The plan for data whose rows never come together, so that no pairs of them meet.
+    pub(crate) fn without_pairs(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
+        if config.solver == Solver::Gram {
+            return Err(Error::asked(
+                "the gram solver needs every pair of samples, and on a cluster rows stay where they are; use the solver \
+                 krylov, scatter or auto"
+                    .to_owned(),
+            ));
+        }
+        if matches!(config.screen, Screen::Cone(_)) {
+            return Err(Error::asked(
+                "the cone screen (TAE) compares every pair of samples, and on a cluster rows stay where they are; use \
+                 screen = \"outlyingness\", or fit on one machine"
+                    .to_owned(),
+            ));
+        }
+        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads)
+    }
+
+    fn among(solvers: &[Solver], config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
         config.check(shape)?;
         let costs = Costs { config, shape, threads: threads.max(1) };
         let solver = match config.solver {
-            Solver::Auto => costs.cheapest(),
+            Solver::Auto => costs.cheapest(solvers),
             asked => asked,
         };
         let peak_memory_bytes = costs.memory(solver);
@@ -97,7 +120,7 @@ impl Plan {
                 size(peak_memory_bytes),
                 solver.name(),
                 size(limit),
-                match costs.leanest() {
+                match costs.leanest(solvers) {
                     lean if costs.memory(lean) < peak_memory_bytes =>
                         format!(", or use the {} solver, which needs {}", lean.name(), size(costs.memory(lean))),
                     _ => String::new(),
@@ -160,21 +183,18 @@ impl Costs<'_> {
     }
 
     /// The solver of the least work among those that fit into memory; where none does, the one that comes nearest.
-    fn cheapest(&self) -> Solver {
+    fn cheapest(&self, solvers: &[Solver]) -> Solver {
         let fits = |solver: Solver| match (self.config.memory_limit, solver) {
             (Some(limit), _) => self.memory(solver) <= limit,
             (None, Solver::Krylov) => true,
             (None, _) => self.memory(solver) <= DEFAULT_MATRIX_BYTES,
         };
-        SOLVERS
-            .into_iter()
-            .filter(|&solver| fits(solver))
-            .min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b)))
-            .unwrap_or_else(|| self.leanest())
+        let fitting = solvers.iter().copied().filter(|&solver| fits(solver));
+        fitting.min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b))).unwrap_or_else(|| self.leanest(solvers))
     }
 
-    fn leanest(&self) -> Solver {
-        SOLVERS.into_iter().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
+    fn leanest(&self, solvers: &[Solver]) -> Solver {
+        solvers.iter().copied().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
     }
 
     /// Whether the center is found within the n x n matrix of whole numbers.

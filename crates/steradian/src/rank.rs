@@ -5,7 +5,10 @@
 //! 2020), which keeps the noise and destroys what features have in common. Components that stand out are taken out before
 //! the next is judged (Dobriban and Owen 2019), since their energy would count as noise.
 
+use std::borrow::Cow;
+
 use rand_chacha::rand_core::Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::center::mean;
 use crate::config::{Components, Config, Outlyingness, Screen, Solver, Weighting};
@@ -13,6 +16,7 @@ use crate::derived::Changed;
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::random::{Stream, generator};
+use crate::recipe::Change;
 use crate::run::Runner;
 use crate::screen::outlyingness;
 use crate::solve::Decomposer;
@@ -92,18 +96,13 @@ impl<R: Runner> Null<'_, R> {
         let directions = Directions::new(&origin, Weighting::Uniform, Some(self.kept));
         let mut level = 0.0f64;
         for draw in 0..DRAWS {
-            let flipped = Changed::new(self.source, |sample, row: &mut [f64]| {
-                unexplained(row, self.center, components);
-                let mut signs = generator(self.config.seed, Stream::Signs);
-                signs.set_word_pos((((round * DRAWS + draw) * n + sample) as u128) << 32);
-                for cells in row.chunks_mut(64) {
-                    let mut bits = signs.next_u64();
-                    for x in cells {
-                        *x = if bits & 1 == 1 { -*x } else { *x };
-                        bits >>= 1;
-                    }
-                }
-            });
+            let flips = Flips {
+                center: Cow::Borrowed(self.center),
+                components: Cow::Borrowed(components),
+                seed: self.config.seed,
+                first: (round * DRAWS + draw) * n,
+            };
+            let flipped = Changed::new(self.source, Change::Flipped(flips));
             let decomposer = Decomposer {
                 solver: self.solver,
                 d: 1,
@@ -115,6 +114,31 @@ impl<R: Runner> Null<'_, R> {
             level = level.max(decomposer.exactly(directions, None, None)?.certified.values[0]);
         }
         Ok(level)
+    }
+}
+
+/// Directions less what some components explain of them, with signs drawn anew.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Flips<'a> {
+    center: Cow<'a, [f64]>,
+    components: Cow<'a, Matrix>,
+    seed: u64,
+    /// The draw of the first sample; every sample of every draw has signs of its own.
+    first: usize,
+}
+
+impl Flips<'_> {
+    pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
+        unexplained(row, &self.center, &self.components);
+        let mut signs = generator(self.seed, Stream::Signs);
+        signs.set_word_pos(((self.first + sample) as u128) << 32);
+        for cells in row.chunks_mut(64) {
+            let mut bits = signs.next_u64();
+            for x in cells {
+                *x = if bits & 1 == 1 { -*x } else { *x };
+                bits >>= 1;
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::block::{Block, BlockElement, Rows};
 use crate::element::{Element, ElementType};
 use crate::error::{Error, Result};
+use crate::recipe::Recipe;
 
 /// What is known of data before the first sample is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,17 @@ pub trait Source: Sync {
     /// The name of a feature, where features have names.
     fn feature_name(&self, feature: usize) -> Option<String> {
         let _ = feature;
+        None
+    }
+
+    /// Says that these samples will be asked for one by one: where rows lie far away, they come together.
+    fn prefetch(&self, samples: &[usize]) -> Result<()> {
+        let _ = samples;
+        Ok(())
+    }
+
+    /// How this source is made of rows that lie elsewhere; `None` where they lie in this process.
+    fn recipe(&self) -> Option<Recipe<'_>> {
         None
     }
 

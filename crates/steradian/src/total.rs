@@ -5,12 +5,15 @@
 //! | pca, empca | the sum over features of the variance (n - 1): the trace of the covariance; one pass |
 //! | others | the sum over features of the squared robust scale of the kept samples; reads at most 2048 of them |
 
+use std::borrow::Cow;
+
 use crate::config::{Method, Scaling};
 use crate::derived::Changed;
 use crate::error::{Error, Result};
 use crate::features;
 use crate::model::Model;
-use crate::run::Local;
+use crate::recipe::Change;
+use crate::run::{Local, Runner};
 use crate::source::Source;
 
 impl Model {
@@ -28,10 +31,15 @@ impl Model {
         if matches!(self.config.method, Method::Pca | Method::Empca) {
             return self.trace(source, runner);
         }
+        self.robust_total_variance(source, runner)
+    }
+
+    /// The same for methods whose variances are squared robust scales.
+    pub(crate) fn robust_total_variance(&self, source: &dyn Source, runner: &impl Runner) -> Result<f64> {
         let Some(scale) = self.scale.as_ref().filter(|_| self.config.scaling != Scaling::None) else {
             return features::total_variance(source, Some(&self.kept), runner);
         };
-        let scaled = Changed::new(source, |_, row: &mut [f64]| row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s));
+        let scaled = Changed::new(source, Change::Divided(Cow::Borrowed(scale)));
         features::total_variance(&scaled, Some(&self.kept), runner)
     }
 

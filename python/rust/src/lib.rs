@@ -3,6 +3,7 @@
 //! Thin on purpose: scikit-learn's conventions live in Python, mathematics in the library. Here arrays become sources
 //! without being copied, fits run without the interpreter's lock, and Ctrl-C reaches them.
 
+mod cluster;
 mod errors;
 mod gather;
 mod memory;
@@ -18,9 +19,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
+    use crate::cluster::{Job, Sum, fit_elsewhere, total_variance_elsewhere};
+    #[pymodule_export]
     use crate::model::{Model, fit, pursue};
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]
     use crate::screen::{Screen, screen};
+
+    /// The version, which jobs for other processes carry.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -50,6 +50,19 @@ pub fn pursue<'py>(
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Model(steradian::Model);
 
+impl From<steradian::Model> for Model {
+    fn from(model: steradian::Model) -> Self {
+        Self(model)
+    }
+}
+
+impl Model {
+    /// The library's own.
+    pub fn library(&self) -> &steradian::Model {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Reads what `to_bytes` wrote.

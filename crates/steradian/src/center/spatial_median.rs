@@ -43,10 +43,10 @@ impl Start {
         let shape = source.shape();
         let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
         let members: Vec<usize> = (0..shape.samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
-        let rows: Vec<Vec<f64>> = subsample(members.len(), count, seed, Stream::Subsample)
-            .into_iter()
-            .map(|i| read_sample(source, members[i]))
-            .collect::<Result<_>>()?;
+        let chosen = subsample(members.len(), count, seed, Stream::Subsample);
+        let chosen: Vec<usize> = chosen.into_iter().map(|i| members[i]).collect();
+        source.prefetch(&chosen)?;
+        let rows: Vec<Vec<f64>> = chosen.into_iter().map(|i| read_sample(source, i)).collect::<Result<_>>()?;
         let column_median = |j: usize| median_of(rows.iter().map(|row| row[j]).collect());
         let point: Vec<f64> = (0..shape.features).map(column_median).collect();
         let distances: Vec<f64> = rows.iter().map(|row| distance(row, &point)).collect();

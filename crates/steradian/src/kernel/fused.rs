@@ -14,11 +14,13 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use serde::{Deserialize, Serialize};
 
 use super::ahead;
 use super::machine::Real;
 use crate::block::Rows;
 use crate::element::Element;
+use crate::wire::packed;
 
 /// Columns of a panel of W: with the converted rows it fits into the first-level cache.
 const PANEL: usize = 512;
@@ -28,9 +30,12 @@ const ROWS: usize = 64;
 const STRIP: usize = 384;
 
 /// A center as the sum of two numbers of the working precision.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "F: Real")]
 pub(crate) struct Center<F> {
+    #[serde(with = "packed")]
     high: Vec<F>,
+    #[serde(with = "packed")]
     low: Vec<F>,
 }
 

@@ -37,6 +37,8 @@ const FLAT: f64 = 1e-10;
 const SINGLE_FLAT: f64 = 1e-5;
 /// Standard deviations of t that a kept sample may lie above its location.
 const NEAR: f64 = 2.5;
+/// Bytes of samples that are read together where they lie far away.
+const PREFETCH_BYTES: usize = 64 << 20;
 /// Draws for each direction that is wanted, before coinciding pairs are accepted as fewer directions.
 const DRAWS: usize = 4;
 
@@ -102,8 +104,11 @@ pub(crate) fn measured(
     let picked = Picked::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
     let h = if few { majority(SPREAD_SAMPLES, d) } else { majority(n, d) };
     let mut looks = Looks::new(n);
-    let differ = |[i, j]: [usize; 2]| Ok(!same_sample(source, i, j)?);
-    let pairs = directed_pairs(screen, n, seed, differ)?;
+    let differ = |pairs: &[[usize; 2]]| {
+        prefetch_pairs(pairs, source)?;
+        pairs.iter().map(|&[i, j]| Ok(!same_sample(source, i, j)?)).collect()
+    };
+    let pairs = directed_pairs(screen, n, seed, pairs_at_once(source), differ)?;
     for group in pairs.chunks(GROUP) {
         let vectors = unit_differences(group, source)?;
         let gather = Projection::new(directions, &vectors, Units::Data, Precision::Working, shape.element);
@@ -131,7 +136,8 @@ pub(crate) fn within(
 ) -> Result<Outlying> {
     let n = products.rows();
     let square = |[i, j]: [usize; 2]| products[(i, i)] + products[(j, j)] - 2.0 * products[(i, j)];
-    let pairs = directed_pairs(screen, n, seed, |pair| Ok(square(pair) > 0.0))?;
+    let differ = |pairs: &[[usize; 2]]| Ok(pairs.iter().map(|&pair| square(pair) > 0.0).collect());
+    let pairs = directed_pairs(screen, n, seed, n, differ)?;
     let longest = pairs.iter().fold(0.0f64, |most, &pair| most.max(square(pair))).sqrt();
     let (h, flat) = (majority(n, d), FLAT * longest);
     let mut looks = Looks::new(n);
@@ -217,47 +223,53 @@ pub(crate) fn bulk_limit(distances: &[f64], h: usize, deviations: f64) -> f64 {
     bulk.location + deviations * bulk.scale
 }
 
-/// Pairs of samples that differ: those given, or drawn ones.
+/// Pairs of samples that differ: those given, or drawn ones. `differ` looks at up to `at_once` of them together.
 fn directed_pairs(
     screen: &Outlyingness,
     n: usize,
     seed: u64,
-    different: impl Fn([usize; 2]) -> Result<bool>,
+    at_once: usize,
+    differ: impl Fn(&[[usize; 2]]) -> Result<Vec<bool>>,
 ) -> Result<Vec<[usize; 2]>> {
-    let differ = |pair: [usize; 2]| -> Result<bool> { Ok(pair[0] != pair[1] && different(pair)?) };
-    let mut pairs = Vec::new();
-    let asked = match &screen.pairs {
-        Some(given) => {
-            for &pair in given {
-                if differ(pair)? {
-                    pairs.push(pair);
-                }
-            }
-            given.len()
-        }
+    let (asked, wanted) = match &screen.pairs {
+        Some(given) => (given.clone(), given.len()),
         None => {
             let mut numbers = generator(seed, Stream::Pairs);
             let mut below = |bound: usize| (numbers.next_u64() % bound as u64) as usize;
-            for _ in 0..DRAWS * screen.directions {
+            let mut draw = || {
                 let i = below(n);
-                let pair = [i, (i + 1 + below(n - 1)) % n];
-                if differ(pair)? {
-                    pairs.push(pair);
-                }
-                if pairs.len() == screen.directions {
-                    break;
-                }
-            }
-            DRAWS * screen.directions
+                [i, (i + 1 + below(n - 1)) % n]
+            };
+            ((0..DRAWS * screen.directions).map(|_| draw()).collect(), screen.directions)
         }
     };
+    let mut pairs = Vec::new();
+    // Not more at once than are wanted: where rows lie far away, each has its price.
+    for some in asked.chunks(at_once.min(wanted).max(1)) {
+        if pairs.len() >= wanted {
+            break;
+        }
+        let different = some.iter().zip(differ(some)?).filter(|([i, j], differ)| i != j && *differ);
+        pairs.extend(different.map(|(pair, _)| *pair).take(wanted - pairs.len()));
+    }
     if pairs.is_empty() {
         return Err(Error::data(format!(
-            "the two samples of each of {asked} pairs are equal; there is no direction to find: remove duplicate samples, or \
-             use the method angular"
+            "the two samples of each of {} pairs are equal; there is no direction to find: remove duplicate samples, or \
+             use the method angular",
+            asked.len()
         )));
     }
     Ok(pairs)
+}
+
+/// Pairs whose samples may lie in memory together.
+fn pairs_at_once(source: &dyn Source) -> usize {
+    let pair_bytes = 2 * source.shape().features * source.shape().element.bytes();
+    (PREFETCH_BYTES / pair_bytes.max(1)).max(GROUP)
+}
+
+fn prefetch_pairs(pairs: &[[usize; 2]], source: &dyn Source) -> Result<()> {
+    source.prefetch(pairs.as_flattened())
 }
 
 fn same_sample(source: &dyn Source, i: usize, j: usize) -> Result<bool> {
@@ -278,6 +290,7 @@ fn equal_rows(a: &Block<'_>, b: &Block<'_>) -> bool {
 
 /// Unit vectors along the differences of pairs, as columns.
 fn unit_differences(pairs: &[[usize; 2]], source: &dyn Source) -> Result<Matrix> {
+    prefetch_pairs(pairs, source)?;
     let mut vectors = Matrix::zeros(source.shape().features, pairs.len());
     for (column, &[i, j]) in pairs.iter().enumerate() {
         let (a, b) = (read_sample(source, i)?, read_sample(source, j)?);

@@ -1,5 +1,7 @@
 //! The whole of a fit: scales of features, the number of components, and one embedding or several.
 
+use std::borrow::Cow;
+
 use super::cells;
 use super::embed::embed;
 use crate::center::mean;
@@ -10,6 +12,7 @@ use crate::features;
 use crate::model::Model;
 use crate::plan::Plan;
 use crate::rank::{self, Chosen};
+use crate::recipe::Change;
 use crate::run::{Local, Runner};
 use crate::source::Source;
 
@@ -46,7 +49,7 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
 /// With every feature divided by its robust scale.
 fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
     let (scale, warning) = features::scales(source, runner)?;
-    let scaled = Changed::new(source, |_, row: &mut [f64]| row.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s));
+    let scaled = Changed::new(source, Change::Divided(Cow::Borrowed(&scale)));
     let mut inner = config.clone();
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);

@@ -8,14 +8,17 @@
 //!
 //! U is never formed: a panel of it lives in cache while it is multiplied.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::config::Weighting;
 use crate::kernel::panel;
 use crate::kernel::pull::squared_distances;
+use crate::wire::packed;
 
 /// A sample closer to the center than this many rounding errors of its own coordinates has no direction.
 const ZERO_ROW: f64 = 8.0 * f64::EPSILON;
@@ -146,5 +149,34 @@ impl<'a> Directions<'a> {
             _ => Some(weights),
         };
         panel::center(block, rows, columns, self.center, weights, out);
+    }
+}
+
+/// Directions on their way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentDirections<'a> {
+    #[serde(with = "packed::lent")]
+    center: Cow<'a, [f64]>,
+    weighting: Weighting,
+    kept: Option<Cow<'a, [bool]>>,
+    factors: Option<Cow<'a, [f64]>>,
+}
+
+impl<'a> From<&Directions<'a>> for SentDirections<'a> {
+    fn from(directions: &Directions<'a>) -> Self {
+        Self {
+            center: Cow::Borrowed(directions.center),
+            weighting: directions.weighting,
+            kept: directions.kept.map(Cow::Borrowed),
+            factors: directions.factors.map(Cow::Borrowed),
+        }
+    }
+}
+
+impl SentDirections<'_> {
+    /// The directions again.
+    pub(super) fn directions(&self) -> Directions<'_> {
+        let directions = Directions::new(&self.center, self.weighting, self.kept.as_deref());
+        Directions { factors: self.factors.as_deref(), ..directions }
     }
 }

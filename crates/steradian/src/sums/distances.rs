@@ -9,16 +9,21 @@
 //!
 //! Cost: one pass, 2 n D d flops, 16 bytes a sample.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::directions::SentDirections;
 use super::operand::{Operand, Precision};
 use crate::block::Block;
 use crate::config::Weighting;
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::linalg::Matrix;
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// Sines below this are rounding of the difference 1 - cos^2.
 const ROUNDING: f64 = 3e-8;
@@ -30,7 +35,7 @@ const SINGLE_ROUNDING: f64 = 5e-4;
 pub struct Distances<'a> {
     directions: Directions<'a>,
     width: usize,
-    operand: Operand,
+    operand: Cow<'a, Operand>,
     scored: Option<&'a [bool]>,
     every: usize,
     rounding: f64,
@@ -40,7 +45,7 @@ impl<'a> Distances<'a> {
     /// Seen from `center`, against the columns of `vectors` (D x d).
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
         let directions = Directions::new(center, Weighting::InverseNorm, None);
-        let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
+        let operand = Cow::Owned(Operand::for_element(center, vectors.columns(), Some(vectors), precision, element));
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
         Self { directions, width: vectors.columns(), operand, scored: None, every: usize::MAX, rounding }
     }
@@ -58,14 +63,40 @@ pub(crate) fn sine_outside(scores: &[f64], inverse_length: f64, rounding: f64) -
     if sine > rounding { sine } else { 0.0 }
 }
 
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentDistances<'a> {
+    directions: SentDirections<'a>,
+    operand: Cow<'a, Operand>,
+    scored: Option<Cow<'a, [bool]>>,
+    every: usize,
+    rounding: f64,
+}
+
+impl SentDistances<'_> {
+    pub(crate) fn fold(&self) -> Distances<'_> {
+        Distances {
+            directions: self.directions.directions(),
+            width: self.operand.columns(),
+            operand: Cow::Borrowed(&self.operand),
+            scored: self.scored.as_deref(),
+            every: self.every,
+            rounding: self.rounding,
+        }
+    }
+}
+
 /// What was measured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DistancesSum {
     /// The distance of each sample from the center; 0 for one that has no direction.
+    #[serde(with = "packed")]
     pub lengths: Vec<f64>,
     /// The sine of its angle to the subspace.
+    #[serde(with = "packed")]
     pub sines: Vec<f64>,
     /// Scores of the gathered samples, row after row.
+    #[serde(with = "packed")]
     pub scores: Vec<f64>,
 }
 
@@ -82,6 +113,16 @@ impl Fold for Distances<'_> {
 
     fn name(&self) -> &'static str {
         "distances"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Distances(SentDistances {
+            directions: (&self.directions).into(),
+            operand: Cow::Borrowed(&self.operand),
+            scored: self.scored.map(Cow::Borrowed),
+            every: self.every,
+            rounding: self.rounding,
+        })))
     }
 
     fn sum_bytes(&self) -> usize {

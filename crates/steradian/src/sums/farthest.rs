@@ -2,16 +2,21 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 bytes a sample.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::directions::SentDirections;
 use super::operand::{Operand, Precision};
 use crate::block::Block;
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::linalg::Matrix;
 use crate::pass::Fold;
 use crate::univariate::Spread;
+use crate::wire::packed;
 
 /// Deviations from a hyperplane within this many times the limit of flatness are rounding.
 const ON_PLANE: f64 = 10.0;
@@ -20,8 +25,8 @@ const ON_PLANE: f64 = 10.0;
 #[derive(Debug, Clone)]
 pub struct FarthestAlong<'a> {
     directions: Directions<'a>,
-    operand: Operand,
-    spreads: Vec<Spread>,
+    operand: Cow<'a, Operand>,
+    spreads: Cow<'a, [Spread]>,
     flat: f64,
 }
 
@@ -36,7 +41,7 @@ impl<'a> FarthestAlong<'a> {
     ) -> Self {
         let operand =
             Operand::for_element(directions.center(), vectors.columns(), Some(vectors), Precision::Working, element);
-        Self { directions, operand, spreads, flat }
+        Self { directions, operand: Cow::Owned(operand), spreads: Cow::Owned(spreads), flat }
     }
 }
 
@@ -54,9 +59,29 @@ pub(crate) fn farthest(projections: &[f64], spreads: &[Spread], flat: f64) -> f6
     })
 }
 
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentFarthest<'a> {
+    directions: SentDirections<'a>,
+    operand: Cow<'a, Operand>,
+    spreads: Cow<'a, [Spread]>,
+    flat: f64,
+}
+
+impl SentFarthest<'_> {
+    pub(crate) fn fold(&self) -> FarthestAlong<'_> {
+        FarthestAlong {
+            directions: self.directions.directions(),
+            operand: Cow::Borrowed(&self.operand),
+            spreads: Cow::Borrowed(&self.spreads),
+            flat: self.flat,
+        }
+    }
+}
+
 /// The distances of some samples, in data order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct FarthestSum(Vec<f64>);
+pub struct FarthestSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for FarthestAlong<'_> {
     type Sum = FarthestSum;
@@ -64,6 +89,15 @@ impl Fold for FarthestAlong<'_> {
 
     fn name(&self) -> &'static str {
         "outlyingness"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Outlyingness(SentFarthest {
+            directions: (&self.directions).into(),
+            operand: Cow::Borrowed(&self.operand),
+            spreads: Cow::Borrowed(&self.spreads),
+            flat: self.flat,
+        })))
     }
 
     fn sum_bytes(&self) -> usize {

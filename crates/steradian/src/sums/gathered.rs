@@ -2,18 +2,21 @@
 //!
 //! Cost: one pass that touches those columns, 8 bytes a value.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use crate::block::Block;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::kernel::panel;
 use crate::linalg::Matrix;
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// Gathers a range of columns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Gathered {
     columns: Range<usize>,
     origin: Vec<f64>,
@@ -28,7 +31,7 @@ impl Gathered {
 
 /// Values row after row.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct GatheredSum(Vec<f64>);
+pub struct GatheredSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for Gathered {
     type Sum = GatheredSum;
@@ -37,6 +40,10 @@ impl Fold for Gathered {
 
     fn name(&self) -> &'static str {
         "columns"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Columns(Cow::Borrowed(self))))
     }
 
     fn sum_bytes(&self) -> usize {

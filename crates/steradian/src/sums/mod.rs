@@ -32,10 +32,13 @@ pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
 pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
-pub(crate) use distances::sine_outside;
-pub(crate) use farthest::farthest;
+pub(crate) use distances::{SentDistances, sine_outside};
+pub(crate) use farthest::{SentFarthest, farthest};
 pub(crate) use gram::TILE_ROWS;
+pub(crate) use projection::SentProjection;
 pub(crate) use quantile::{COLUMN_BYTES, DIGITS};
+pub(crate) use scatter::SentScatter;
+pub(crate) use sketch::SentSketch;
 
 /// Adds `right` to `left`, number by number, by the current threads together.
 fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {

@@ -1,25 +1,29 @@
 //! Column sums: the mean in one pass, with a check that every number is finite.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::error::{Error, Result};
+use crate::job::{Kind, Work};
 use crate::kernel::columns::{PANEL_COLUMNS, add_columns};
 use crate::kernel::panel;
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// The mean of all samples, or of the kept ones.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Moments<'a> {
     features: usize,
-    kept: Option<&'a [bool]>,
+    kept: Option<Cow<'a, [bool]>>,
 }
 
 impl<'a> Moments<'a> {
     /// For data of this many features; where `kept` is given, only its samples count.
     pub fn new(features: usize, kept: Option<&'a [bool]>) -> Self {
-        Self { features, kept }
+        Self { features, kept: kept.map(Cow::Borrowed) }
     }
 }
 
@@ -27,6 +31,7 @@ impl<'a> Moments<'a> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MomentsSum {
     samples: u64,
+    #[serde(with = "packed")]
     totals: Vec<f64>,
 }
 
@@ -38,6 +43,10 @@ impl Fold for Moments<'_> {
         "mean"
     }
 
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Mean(Cow::Borrowed(self))))
+    }
+
     fn sum_bytes(&self) -> usize {
         self.features * 8
     }
@@ -47,7 +56,7 @@ impl Fold for Moments<'_> {
     }
 
     fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
-        let counts = |row: usize| self.kept.is_none_or(|kept| kept[block.first() + row]);
+        let counts = |row: usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
         let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
         sum.samples += rows.len() as u64;
         each_element!(block, data => {

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Directions;
 use crate::block::{Block, Rows, each_element};
@@ -14,6 +15,7 @@ use crate::kernel::fused::{self, Center, WIDTHS};
 use crate::kernel::machine::Real;
 use crate::kernel::panel;
 use crate::linalg::Matrix;
+use crate::wire::packed;
 
 /// Rows that one task projects.
 const CHUNK_ROWS: usize = 64;
@@ -36,23 +38,25 @@ impl Precision {
 }
 
 /// D x l vectors, or only their number, for blocks seen from a center.
-#[derive(Debug, Clone)]
-pub(super) struct Operand {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Operand {
     columns: usize,
     parts: Parts,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 enum Parts {
     Single(Center<f32>, Vec<Piece<f32>>),
     Double(Center<f64>, Vec<Piece<f64>>),
 }
 
 /// Some of the columns, padded with zeros to a kernel's width.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "F: Real")]
 struct Piece<F> {
     columns: Range<usize>,
     width: usize,
+    #[serde(with = "packed")]
     w: Vec<F>,
 }
 

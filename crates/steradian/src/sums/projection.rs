@@ -2,18 +2,23 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 l bytes a gathered sample.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::directions::SentDirections;
 use super::operand::{Operand, Precision};
 use crate::block::Block;
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::linalg::Matrix;
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// In what units projections are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Units {
     /// Of the directions: w (x - mu)' v.
     Direction,
@@ -26,7 +31,7 @@ pub enum Units {
 pub struct Projection<'a> {
     directions: Directions<'a>,
     width: usize,
-    operand: Operand,
+    operand: Cow<'a, Operand>,
     units: Units,
     every: usize,
 }
@@ -41,7 +46,7 @@ impl<'a> Projection<'a> {
         element: ElementType,
     ) -> Self {
         let width = vectors.columns();
-        let operand = Operand::for_element(directions.center(), width, Some(vectors), precision, element);
+        let operand = Cow::Owned(Operand::for_element(directions.center(), width, Some(vectors), precision, element));
         Self { directions, width, operand, units, every: 1 }
     }
 
@@ -52,10 +57,32 @@ impl<'a> Projection<'a> {
     }
 }
 
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentProjection<'a> {
+    directions: SentDirections<'a>,
+    operand: Cow<'a, Operand>,
+    units: Units,
+    every: usize,
+}
+
+impl SentProjection<'_> {
+    pub(crate) fn fold(&self) -> Projection<'_> {
+        Projection {
+            directions: self.directions.directions(),
+            width: self.operand.columns(),
+            operand: Cow::Borrowed(&self.operand),
+            units: self.units,
+            every: self.every,
+        }
+    }
+}
+
 /// What was gathered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ProjectionSum {
     /// Projections of the gathered samples that speak, row after row.
+    #[serde(with = "packed")]
     pub values: Vec<f64>,
     /// Whether each sample, gathered or not, speaks.
     pub speaks: Vec<bool>,
@@ -67,6 +94,15 @@ impl Fold for Projection<'_> {
 
     fn name(&self) -> &'static str {
         "scores"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Scores(SentProjection {
+            directions: (&self.directions).into(),
+            operand: Cow::Borrowed(&self.operand),
+            units: self.units,
+            every: self.every,
+        })))
     }
 
     fn sum_bytes(&self) -> usize {

@@ -8,14 +8,18 @@
 //!
 //! Weiszfeld's step is y + pull / inverse_lengths. Cost: one pass, 4 n D flops.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::kernel::panel;
 use crate::kernel::pull::{add_weighted, squared_distances};
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// Rows that one task measures.
 const CHUNK_ROWS: usize = 32;
@@ -23,17 +27,18 @@ const CHUNK_ROWS: usize = 32;
 const PANEL_COLUMNS: usize = 1536;
 
 /// The pull of the kept samples on a point.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pull<'a> {
-    point: &'a [f64],
-    kept: Option<&'a [bool]>,
+    #[serde(with = "packed::lent")]
+    point: Cow<'a, [f64]>,
+    kept: Option<Cow<'a, [bool]>>,
     coincidence: f64,
 }
 
 impl<'a> Pull<'a> {
     /// The pull on `point`; samples within `coincidence` of it count as lying on it.
     pub fn new(point: &'a [f64], kept: Option<&'a [bool]>, coincidence: f64) -> Self {
-        Self { point, kept, coincidence }
+        Self { point: Cow::Borrowed(point), kept: kept.map(Cow::Borrowed), coincidence }
     }
 }
 
@@ -41,6 +46,7 @@ impl<'a> Pull<'a> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PullSum {
     /// The sum of unit directions towards the samples.
+    #[serde(with = "packed")]
     pub pull: Vec<f64>,
     /// The sum of inverse distances.
     pub inverse_lengths: f64,
@@ -60,6 +66,10 @@ impl Fold for Pull<'_> {
         "spatial median"
     }
 
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Pull(Cow::Borrowed(self))))
+    }
+
     fn sum_bytes(&self) -> usize {
         self.point.len() * 8
     }
@@ -73,16 +83,16 @@ impl Fold for Pull<'_> {
         each_element!(block, data => {
             lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
                 let first = chunk * CHUNK_ROWS;
-                squared_distances(&data, first..first + lengths.len(), self.point, lengths);
+                squared_distances(&data, first..first + lengths.len(), &self.point, lengths);
                 for (row, length) in (first..).zip(lengths) {
-                    *length = panel::safe_length(*length, block, row, self.point);
+                    *length = panel::safe_length(*length, block, row, &self.point);
                 }
             });
         });
         let mut speaking = Vec::with_capacity(lengths.len());
         for (row, length) in lengths.into_iter().enumerate() {
             let sample = block.first() + row;
-            if self.kept.is_some_and(|kept| !kept[sample]) {
+            if self.kept.as_ref().is_some_and(|kept| !kept[sample]) {
                 continue;
             }
             if length <= self.coincidence {

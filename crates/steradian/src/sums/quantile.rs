@@ -4,13 +4,16 @@
 //! next digit among the numbers that share the digits settled so far. u8 needs one pass, u16 two, f32 four, f64 eight.
 //! The two middle ranks are followed at once, so that the median of an even number of samples is exact too.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::element::{Element, ElementType};
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::pass::Fold;
 
 /// Values of one digit.
@@ -21,12 +24,12 @@ pub(crate) const COLUMN_BYTES: usize = 2 * DIGITS * size_of::<u32>();
 const STRIP: usize = 64;
 
 /// Counts a digit in some columns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DigitCounts<'a> {
     columns: Range<usize>,
     shift: u32,
-    prefixes: &'a [[u64; 2]],
-    kept: Option<&'a [bool]>,
+    prefixes: Cow<'a, [[u64; 2]]>,
+    kept: Option<Cow<'a, [bool]>>,
 }
 
 impl<'a> DigitCounts<'a> {
@@ -41,7 +44,7 @@ impl<'a> DigitCounts<'a> {
     ) -> Self {
         assert_eq!(prefixes.len(), columns.len(), "one pair of prefixes for each column");
         let shift = 8 * (element.bytes() - 1 - digit) as u32;
-        Self { columns, shift, prefixes, kept }
+        Self { columns, shift, prefixes: Cow::Borrowed(prefixes), kept: kept.map(Cow::Borrowed) }
     }
 }
 
@@ -52,6 +55,10 @@ impl Fold for DigitCounts<'_> {
 
     fn name(&self) -> &'static str {
         "median"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Digits(Cow::Borrowed(self))))
     }
 
     fn sum_bytes(&self) -> usize {
@@ -69,7 +76,7 @@ impl Fold for DigitCounts<'_> {
             sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
                 let width = counts.len() / (2 * DIGITS);
                 let start = strip * STRIP;
-                for row in (0..data.rows()).filter(|row| self.kept.is_none_or(|kept| kept[block.first() + row])) {
+                for row in (0..data.rows()).filter(|row| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row])) {
                     for j in 0..width {
                         let key = data.get(row, self.columns.start + start + j).sort_key();
                         let digit = (key >> self.shift) as usize & (DIGITS - 1);

@@ -6,10 +6,13 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::directions::SentDirections;
 use crate::block::Block;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::linalg::{Matrix, View, add_product_strided, zeroed};
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// Rows of the matrix that one task adds to.
 const STRIP: usize = 128;
@@ -31,9 +34,20 @@ impl<'a> Scatter<'a> {
     }
 }
 
+/// A scatter on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentScatter<'a>(SentDirections<'a>);
+
+impl SentScatter<'_> {
+    pub(crate) fn fold(&self) -> Scatter<'_> {
+        Scatter::new(self.0.directions())
+    }
+}
+
 /// The lower triangle so far, and how much the samples that spoke count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScatterSum {
+    #[serde(with = "packed")]
     lower: Vec<f64>,
     mass: f64,
 }
@@ -44,6 +58,10 @@ impl Fold for Scatter<'_> {
 
     fn name(&self) -> &'static str {
         "scatter"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Scatter(SentScatter((&self.directions).into()))))
     }
 
     fn sum_bytes(&self) -> usize {

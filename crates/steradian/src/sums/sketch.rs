@@ -9,15 +9,20 @@
 //! Cost: one pass, 4 n D l flops. With [`Coefficients::Given`] it is Z = sum w (x - mu) y', which turns eigenvectors
 //! of the n x n matrix into components, or weights of samples into their weighted sum.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
+use super::directions::SentDirections;
 use super::operand::{Operand, Precision};
 use crate::block::Block;
 use crate::element::ElementType;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::linalg::{Matrix, zeroed};
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// What multiplies each sample.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +37,8 @@ pub enum Coefficients<'a> {
 #[derive(Debug, Clone)]
 pub struct Sketch<'a> {
     directions: Directions<'a>,
-    coefficients: Coefficients<'a>,
-    operand: Operand,
+    given: Option<&'a Matrix>,
+    operand: Cow<'a, Operand>,
 }
 
 impl<'a> Sketch<'a> {
@@ -45,11 +50,12 @@ impl<'a> Sketch<'a> {
         element: ElementType,
     ) -> Self {
         let center = directions.center();
-        let operand = match coefficients {
-            Coefficients::Project(w) => Operand::for_element(center, w.columns(), Some(w), precision, element),
-            Coefficients::Given(y) => Operand::for_element(center, y.columns(), None, precision, element),
+        let (columns, w, given) = match coefficients {
+            Coefficients::Project(w) => (w.columns(), Some(w), None),
+            Coefficients::Given(y) => (y.columns(), None, Some(y)),
         };
-        Self { directions, coefficients, operand }
+        let operand = Operand::for_element(center, columns, w, precision, element);
+        Self { directions, given, operand: Cow::Owned(operand) }
     }
 
     fn sum_length(&self) -> usize {
@@ -57,9 +63,28 @@ impl<'a> Sketch<'a> {
     }
 }
 
+/// One application of the operator on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentSketch<'a> {
+    directions: SentDirections<'a>,
+    given: Option<Cow<'a, Matrix>>,
+    operand: Cow<'a, Operand>,
+}
+
+impl SentSketch<'_> {
+    pub(crate) fn fold(&self) -> Sketch<'_> {
+        Sketch {
+            directions: self.directions.directions(),
+            given: self.given.as_deref(),
+            operand: Cow::Borrowed(&self.operand),
+        }
+    }
+}
+
 /// Z so far, and how much the samples that spoke count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SketchSum {
+    #[serde(with = "packed")]
     z: Vec<f64>,
     mass: f64,
 }
@@ -72,6 +97,14 @@ impl Fold for Sketch<'_> {
         "operator"
     }
 
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Operator(SentSketch {
+            directions: (&self.directions).into(),
+            given: self.given.map(Cow::Borrowed),
+            operand: Cow::Borrowed(&self.operand),
+        })))
+    }
+
     fn sum_bytes(&self) -> usize {
         self.sum_length() * 8
     }
@@ -81,16 +114,16 @@ impl Fold for Sketch<'_> {
     }
 
     fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
-        let (mut y, weights) = match self.coefficients {
-            Coefficients::Project(_) => self.operand.project(&self.directions, block),
-            Coefficients::Given(y) => {
+        let (mut y, weights) = match self.given {
+            None => self.operand.project(&self.directions, block),
+            Some(y) => {
                 let width = y.columns();
                 let own = &y.data()[block.first() * width..(block.first() + block.rows()) * width];
                 (own.to_vec(), self.directions.weights_of(block))
             }
         };
         sum.mass += self.directions.mass(block, &weights);
-        let projected = matches!(self.coefficients, Coefficients::Project(_));
+        let projected = self.given.is_none();
         for (y, w) in y.chunks_exact_mut(self.operand.columns()).zip(&weights) {
             // One weight at a time: w^2 alone could overflow where w y w does not.
             y.iter_mut().for_each(|y| *y = if projected { *y * w * w } else { *y * w });

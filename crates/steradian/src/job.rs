@@ -1,0 +1,302 @@
+//! A pass that other processes run on parts of the data: the pass as bytes, sums of parts as bytes, sums merged.
+//!
+//! Whoever has some rows of the data and a [`Job`] can make their [`Sum`]; sums of neighbouring rows merge anywhere, and
+//! the last one holds what [`Fold::finish`] needs. Within a part the ordinary grid and tree are used, so a sum depends on
+//! where parts begin and end, but not on threads, on machines, or on how often a part was summed.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::derived::Placed;
+use crate::error::{Error, Result};
+use crate::pass::{Fold, Grid};
+use crate::recipe::Recipe;
+use crate::run::{Local, Runner};
+use crate::source::Source;
+use crate::sums::{
+    DigitCounts, Gathered, Moments, Pull, SentDistances, SentFarthest, SentProjection, SentScatter, SentSketch,
+};
+use crate::wire::{from_bytes, size_in_bytes, split_bytes, to_bytes};
+
+/// A pass that can be shipped, with all that it needs; [`Fold::ship`] makes it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Work<'a>(pub(crate) Kind<'a>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Kind<'a> {
+    Mean(Cow<'a, Moments<'a>>),
+    Columns(Cow<'a, Gathered>),
+    Digits(Cow<'a, DigitCounts<'a>>),
+    Pull(Cow<'a, Pull<'a>>),
+    Scatter(SentScatter<'a>),
+    Operator(SentSketch<'a>),
+    Scores(SentProjection<'a>),
+    Distances(SentDistances<'a>),
+    Outlyingness(SentFarthest<'a>),
+}
+
+/// What can be done with a fold of any kind.
+trait WithFold {
+    type Out;
+    fn run<F: Fold>(self, fold: &F) -> Self::Out;
+}
+
+impl Work<'_> {
+    fn with<W: WithFold>(&self, with: W) -> W::Out {
+        match &self.0 {
+            Kind::Mean(fold) => with.run(&**fold),
+            Kind::Columns(fold) => with.run(&**fold),
+            Kind::Digits(fold) => with.run(&**fold),
+            Kind::Pull(fold) => with.run(&**fold),
+            Kind::Scatter(sent) => with.run(&sent.fold()),
+            Kind::Operator(sent) => with.run(&sent.fold()),
+            Kind::Scores(sent) => with.run(&sent.fold()),
+            Kind::Distances(sent) => with.run(&sent.fold()),
+            Kind::Outlyingness(sent) => with.run(&sent.fold()),
+        }
+    }
+}
+
+/// One pass, ready to be sent: what is summed, and what becomes of rows before they are.
+#[derive(Debug, Clone)]
+pub struct Job<'a> {
+    envelope: Envelope<'a>,
+    /// Tells this job from others, so that their sums are not taken for each other.
+    id: u64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Envelope<'a> {
+    version: Cow<'a, str>,
+    recipe: Recipe<'a>,
+    work: Work<'a>,
+}
+
+impl<'a> Job<'a> {
+    /// A pass over rows as they are, by its name `mean`, `scatter` and so on; a pass that cannot be shipped is refused.
+    pub fn new<F: Fold>(fold: &'a F) -> Result<Self> {
+        Self::after(fold, Recipe::default())
+    }
+
+    /// A pass over a source that is made from rows elsewhere.
+    pub fn over<F: Fold>(fold: &'a F, source: &'a dyn Source) -> Result<Self> {
+        let recipe = source.recipe().ok_or_else(|| {
+            Error::asked(format!(
+                "the pass \"{}\" reads samples that were changed in this process and cannot be sent to others; use \
+                 cells = \"keep\" and a number of components, or fit on one machine",
+                fold.name()
+            ))
+        })?;
+        Self::after(fold, recipe)
+    }
+
+    fn after<F: Fold>(fold: &'a F, recipe: Recipe<'a>) -> Result<Self> {
+        let work = fold.ship().ok_or_else(|| {
+            Error::asked(format!(
+                "the pass \"{}\" exists in this process only and cannot be sent to others; fit on one machine",
+                fold.name()
+            ))
+        })?;
+        let envelope = Envelope { version: Cow::Borrowed(env!("CARGO_PKG_VERSION")), recipe, work };
+        let id = fingerprint(&to_bytes(&envelope)?);
+        Ok(Self { envelope, id })
+    }
+
+    /// The job as bytes; [`Job::from_bytes`] reads them, in any process with the same version.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        to_bytes(&self.envelope)
+    }
+
+    /// The sum of a part of the data, whose first sample is number `first` of all.
+    pub fn sum(&self, part: &dyn Source, first: usize, runner: &Local) -> Result<Sum> {
+        struct Total<'a>(&'a dyn Source, &'a Local);
+        impl WithFold for Total<'_> {
+            type Out = Result<Content>;
+            fn run<F: Fold>(self, fold: &F) -> Self::Out {
+                let Self(source, runner) = self;
+                let shape = source.shape();
+                let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
+                let forest = runner.run_cells(fold, source, grid, 0..grid.cells())?;
+                Ok(Content::Sum(Box::new(runner.compute(|| forest.total(fold))?)))
+            }
+        }
+        let rows = first..first + part.shape().samples;
+        let mut content = None;
+        self.envelope.recipe.apply(&Placed::new(part, first), first, &mut |source| {
+            content = Some(self.envelope.work.with(Total(source, runner))?);
+            Ok(())
+        })?;
+        Ok(Sum { job: self.id, rows, content: Arc::new(content.expect("a recipe calls its work once")) })
+    }
+
+    /// The sum of two neighbours, the earlier rows first.
+    pub fn merge(&self, left: &Sum, right: &Sum) -> Result<Sum> {
+        struct Both<'a>(&'a Content, &'a Content);
+        impl WithFold for Both<'_> {
+            type Out = Result<Content>;
+            fn run<F: Fold>(self, fold: &F) -> Self::Out {
+                Ok(Content::Sum(Box::new(fold.merge(self.0.read::<F>()?, self.1.read::<F>()?))))
+            }
+        }
+        for sum in [left, right] {
+            if sum.job != self.id {
+                return Err(Error::asked(
+                    "a sum belongs to another pass than this job; merge sums that were made with one job".to_owned(),
+                ));
+            }
+        }
+        if left.rows.end != right.rows.start {
+            return Err(Error::asked(format!(
+                "sums of rows {:?} and {:?} are no neighbours; merge parts in the order of the data, each once",
+                left.rows, right.rows
+            )));
+        }
+        let content = self.envelope.work.with(Both(&left.content, &right.content))?;
+        Ok(Sum { job: self.id, rows: left.rows.start..right.rows.end, content: Arc::new(content) })
+    }
+
+    /// The sum of all parts: neighbours merged two by two, and their sums again, until one is left. The last of an odd
+    /// number waits.
+    pub fn total(&self, mut parts: Vec<Sum>) -> Result<Sum> {
+        while parts.len() > 1 {
+            let merged = parts.chunks_exact(2).map(|pair| self.merge(&pair[0], &pair[1])).collect::<Result<Vec<_>>>();
+            let waiting = if parts.len() % 2 == 1 { parts.pop() } else { None };
+            parts = merged?;
+            parts.extend(waiting);
+        }
+        parts.pop().ok_or_else(|| Error::asked("there are no sums to merge; sum at least one part".to_owned()))
+    }
+
+    /// What a fold makes of the sum of all `samples` of the data.
+    pub fn finish<F: Fold>(&self, fold: &F, sum: &Sum, samples: usize) -> Result<F::Out> {
+        if sum.job != self.id {
+            return Err(Error::asked("the sum belongs to another pass than this job".to_owned()));
+        }
+        if sum.rows != (0..samples) {
+            return Err(Error::asked(format!(
+                "the sum is of rows {:?} but the data have {samples}; merge the sums of all parts first",
+                sum.rows
+            )));
+        }
+        fold.finish(sum.content.read::<F>()?)
+    }
+}
+
+impl Job<'static> {
+    /// What [`Job::to_bytes`] wrote; refuses jobs of other versions by name.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let own = env!("CARGO_PKG_VERSION");
+        // The version comes first, and text is written alike by all versions.
+        let (version, _): (String, _) = split_bytes(bytes, "a job")?;
+        if version != own {
+            return Err(Error::asked(format!(
+                "the job was made by steradian {version} but this process has steradian {own}; install one version \
+                 everywhere"
+            )));
+        }
+        Ok(Self { envelope: from_bytes(bytes, "a job")?, id: fingerprint(bytes) })
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// The sum of some neighbouring rows, and which.
+#[derive(Debug, Clone)]
+pub struct Sum {
+    job: u64,
+    rows: Range<usize>,
+    content: Arc<Content>,
+}
+
+/// A sum in memory, or its bytes as long as nobody needed more.
+enum Content {
+    Sum(Box<dyn AnySum>),
+    Bytes(Vec<u8>),
+}
+
+impl std::fmt::Debug for Content {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Sum(_) => "a sum",
+            Self::Bytes(_) => "bytes of a sum",
+        })
+    }
+}
+
+/// A sum of any fold.
+trait AnySum: Send + Sync {
+    fn bytes(&self) -> Result<Vec<u8>>;
+    fn size(&self) -> usize;
+    fn any(&self) -> &dyn Any;
+}
+
+impl<S: Serialize + Send + Sync + 'static> AnySum for S {
+    fn bytes(&self) -> Result<Vec<u8>> {
+        to_bytes(self)
+    }
+
+    fn size(&self) -> usize {
+        size_in_bytes(self)
+    }
+
+    fn any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Content {
+    fn read<F: Fold>(&self) -> Result<F::Sum> {
+        match self {
+            Self::Sum(sum) => match (**sum).any().downcast_ref::<F::Sum>() {
+                Some(sum) => Ok(sum.clone()),
+                None => Err(Error::asked("a sum belongs to a pass of another kind".to_owned())),
+            },
+            Self::Bytes(bytes) => from_bytes(bytes, "a sum"),
+        }
+    }
+}
+
+impl Sum {
+    /// The rows that are summed.
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+
+    /// About how many bytes it is.
+    pub fn size(&self) -> usize {
+        match &*self.content {
+            Content::Sum(sum) => (**sum).size(),
+            Content::Bytes(bytes) => bytes.len(),
+        }
+    }
+
+    /// The sum as bytes, for a file or another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let own;
+        let content = match &*self.content {
+            Content::Sum(sum) => {
+                own = (**sum).bytes()?;
+                &own
+            }
+            Content::Bytes(bytes) => bytes,
+        };
+        let mut bytes = to_bytes(&(self.job, &self.rows))?;
+        bytes.extend_from_slice(content);
+        Ok(bytes)
+    }
+
+    /// What [`Sum::to_bytes`] wrote.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let ((job, rows), content) = split_bytes(bytes, "a sum")?;
+        Ok(Self { job, rows, content: Arc::new(Content::Bytes(content.to_vec())) })
+    }
+}

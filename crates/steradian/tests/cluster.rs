@@ -1,0 +1,259 @@
+//! A fit whose passes run on parts of the data: the same bits whoever sums a part, when and how often; for one part the
+//! bits of a fit on one machine; for many its answer.
+
+mod common;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Numbers, sine, source};
+use proptest::prelude::*;
+use steradian::sums::{Coefficients, DigitCounts, Directions, Distances, Moments, Precision, Pull, Scatter, Sketch};
+use steradian::{
+    Block, BlockData, Cells, Cluster, Components, Config, Dispatch, ElementType, Fold, Job, Local, Matrix, Method,
+    Model, Remote, Result, Rows, Runner, Scaling, Shape, Solver, Source, Sum, Weighting,
+};
+
+/// Samples that own their numbers.
+struct Owned {
+    shape: Shape,
+    numbers: Vec<f64>,
+}
+
+impl Owned {
+    fn new(numbers: Vec<f64>, features: usize) -> Self {
+        let samples = numbers.len() / features;
+        Self { shape: Shape { samples, features, element: ElementType::F64, image: None }, numbers }
+    }
+}
+
+impl Source for Owned {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let own = &self.numbers[rows.start * self.shape.features..rows.end * self.shape.features];
+        visit(Block::new(rows.start, BlockData::F64(Rows::contiguous(own, rows.len(), self.shape.features)?)))
+    }
+}
+
+/// Parts of a table, each summed by a process of its own as far as it can tell: jobs and sums arrive as bytes.
+struct Parts<'a> {
+    x: &'a Matrix,
+    cuts: Vec<usize>,
+    threads: usize,
+    /// Sums the last part first, and every part twice, as after a lost worker.
+    troubled: bool,
+    rows_fetched: AtomicUsize,
+}
+
+impl<'a> Parts<'a> {
+    fn new(x: &'a Matrix, cuts: &[usize], threads: usize, troubled: bool) -> Self {
+        let mut cuts = [&[0], cuts, &[x.rows()]].concat();
+        cuts.sort_unstable();
+        cuts.dedup();
+        Self { x, cuts, threads, troubled, rows_fetched: AtomicUsize::new(0) }
+    }
+
+    fn part(&self, part: usize) -> Owned {
+        let features = self.x.columns();
+        Owned::new(self.x.data()[self.cuts[part] * features..self.cuts[part + 1] * features].to_vec(), features)
+    }
+
+    fn fit(&self, config: &Config) -> Result<Model> {
+        let remote = Remote::new(self, source(self.x).shape().clone());
+        Cluster::new(self, self.x.rows(), Local::new(1)?).fit(config, &remote)
+    }
+}
+
+impl Dispatch for Parts<'_> {
+    fn sum(&self, job: &Job<'_>, _: &'static str, _: usize) -> Result<Sum> {
+        let bytes = job.to_bytes()?;
+        let runner = Local::new(self.threads)?;
+        let part_sum = |part: usize| -> Result<Sum> {
+            let job = Job::from_bytes(&bytes)?;
+            if self.troubled {
+                job.sum(&self.part(part), self.cuts[part], &runner)?;
+            }
+            Sum::from_bytes(&job.sum(&self.part(part), self.cuts[part], &runner)?.to_bytes()?)
+        };
+        let parts = 0..self.cuts.len() - 1;
+        let mut sums: Vec<Sum> = match self.troubled {
+            true => parts.rev().map(part_sum).collect::<Result<_>>()?,
+            false => parts.map(part_sum).collect::<Result<_>>()?,
+        };
+        sums.sort_by_key(|sum| sum.rows().start);
+        Job::from_bytes(&bytes)?.total(sums)
+    }
+
+    fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
+        self.rows_fetched.fetch_add(samples.len(), Ordering::Relaxed);
+        let numbers = samples.iter().flat_map(|i| self.x.row(*i).to_vec()).collect();
+        Ok(Arc::new(Owned::new(numbers, self.x.columns())))
+    }
+}
+
+fn configs() -> Vec<Config> {
+    let mut configs = Vec::new();
+    for solver in [Solver::Scatter, Solver::Krylov] {
+        for method in [Method::Ae, Method::Angular, Method::Pca, Method::Robust] {
+            configs.push(Config { solver, ..Config::new(method, 3) });
+        }
+    }
+    configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
+    configs.push(Config::new(Method::Ae, Components::Auto));
+    configs.push(Config { total_variance: true, ..Config::new(Method::Angular, Components::Share(0.8)) });
+    configs
+}
+
+#[test]
+fn one_part_gives_the_bytes_of_one_machine() {
+    let x = Numbers::new(3).samples(700, 12, 4);
+    for config in configs() {
+        let cluster = Parts::new(&x, &[], 2, false).fit(&config).unwrap();
+        let solver = cluster.solver; // one machine might choose another
+        let mut local =
+            steradian::fit(&Config { solver, ..config.clone() }, &source(&x), &Local::new(2).unwrap()).unwrap();
+        local.config = config.clone();
+        assert!(cluster.to_bytes().unwrap() == local.to_bytes().unwrap(), "{config:?}");
+    }
+}
+
+#[test]
+fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
+    let x = Numbers::new(4).samples(1100, 9, 4);
+    let cuts = [1, 300, 301, 777, 1000];
+    for config in configs() {
+        let calm = Parts::new(&x, &cuts, 1, false).fit(&config).unwrap();
+        let troubled = Parts::new(&x, &cuts, 3, true).fit(&config).unwrap();
+        assert!(calm.to_bytes().unwrap() == troubled.to_bytes().unwrap(), "{config:?}");
+        let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
+        assert!(sine(&calm.components, &alone.components) < 1e-5, "{config:?}");
+        assert_eq!(calm.kept, alone.kept, "{config:?}");
+        assert_eq!(calm.chosen.is_some(), alone.chosen.is_some());
+    }
+}
+
+#[test]
+fn few_rows_come_to_the_driver() {
+    let x = Numbers::new(5).samples(30_000, 6, 3);
+    let parts = Parts::new(&x, &[10_000, 20_000], 2, false);
+    let model = parts.fit(&Config::new(Method::Robust, 2)).unwrap();
+    assert_eq!(model.kept.len(), 30_000);
+    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only where some coincide.
+    assert!(parts.rows_fetched.into_inner() <= 3 * 512 + 2 * 250 + 8);
+}
+
+#[test]
+fn a_bad_number_is_named_by_its_row_in_all_the_data() {
+    let mut x = Numbers::new(6).samples(900, 5, 2);
+    x[(888, 3)] = f64::NAN;
+    let error = Parts::new(&x, &[400, 880], 2, false).fit(&Config::new(Method::Robust, 2)).unwrap_err();
+    assert!(error.to_string().contains("888"), "{error}");
+}
+
+#[test]
+fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
+    let x = Numbers::new(7).samples(60, 5, 2);
+    let refused = |config: Config| Parts::new(&x, &[30], 1, false).fit(&config).unwrap_err().to_string();
+    assert!(refused(Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) }).contains("use the solver krylov"));
+    assert!(refused(Config::new(Method::Tae, 2)).contains("every pair"));
+    assert!(refused(Config { cells: Cells::Clean, ..Config::new(Method::Cells, 2) }).contains("cells = \"keep\""));
+}
+
+/// Every kind of pass over parts equals the two-level tree that local runs make of the same parts.
+fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
+    let parts = Parts::new(x, cuts, 2, true);
+    let job = Job::new(fold).unwrap();
+    let sum = parts.sum(&job, fold.name(), 1).unwrap();
+    assert_eq!(sum.rows(), 0..x.rows());
+    // The same by folds alone: a local run for each part, whose vectors are of that part.
+    let runner = Local::new(1).unwrap();
+    let mut sums: Vec<F::Sum> = (0..parts.cuts.len() - 1)
+        .map(|part| {
+            let own = parts.part(part);
+            let grid = steradian::Grid::new(own.shape().samples, own.shape().features, fold.sum_bytes());
+            runner.run_cells(fold, &own, grid, 0..grid.cells()).unwrap().total(fold).unwrap()
+        })
+        .collect();
+    while sums.len() > 1 {
+        let mut next = Vec::new();
+        let mut rest = sums.into_iter();
+        while let Some(left) = rest.next() {
+            next.push(match rest.next() {
+                Some(right) => fold.merge(left, right),
+                None => left,
+            });
+        }
+        sums = next;
+    }
+    let expected = steradian::wire::to_bytes(&sums[0]).unwrap();
+    sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 8
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sums_of_parts_are_those_of_local_runs(
+        seed in any::<u64>(), n in 2usize..900, cuts in proptest::collection::vec(1usize..899, 0..6)
+    ) {
+        let x = Numbers::new(seed).samples(n, 5, 2);
+        let cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % n).collect();
+        let center = vec![0.5; 5];
+        let w = Numbers::new(seed ^ 1).matrix(5, 2);
+        let directions = Directions::new(&center, Weighting::InverseNorm, None);
+        let element = ElementType::F64;
+        prop_assert!(same_tree(&Moments::new(5, None), &x, &cuts));
+        // The nearest sample is known by its number in the whole data, which a part alone does not know.
+        prop_assert!(same_tree(&Pull::new(&center, None, 1e9), &x, &cuts));
+        prop_assert!(same_tree(&Scatter::new(directions), &x, &cuts));
+        prop_assert!(same_tree(&Distances::new(&center, &w, Precision::Double, element).with_scores(None, 1), &x, &cuts));
+        prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
+        for precision in [Precision::Working, Precision::Double] {
+            prop_assert!(same_tree(&Sketch::new(directions, Coefficients::Project(&w), precision, element), &x, &cuts));
+        }
+    }
+}
+
+#[test]
+fn factors_and_kept_samples_are_those_of_the_whole_data() {
+    let x = Numbers::new(8).samples(500, 4, 2);
+    let kept: Vec<bool> = (0..500).map(|i| i % 3 != 0).collect();
+    let factors: Vec<f64> = (0..500).map(|i| f64::from(i) / 500.0).collect();
+    let center = [0.25; 4];
+    let directions = Directions::new(&center, Weighting::InverseNorm, Some(&kept)).reweighted(&factors);
+    let scatter = Scatter::new(directions);
+    let (whole, mass) = Local::new(1).unwrap().run(&scatter, &source(&x)).unwrap();
+    let parts = Parts::new(&x, &[100, 101, 350], 1, false);
+    let remote = Remote::new(&parts, source(&x).shape().clone());
+    let (merged, merged_mass) = Cluster::new(&parts, 500, Local::new(1).unwrap()).run(&scatter, &remote).unwrap();
+    assert!((mass - merged_mass).abs() < 1e-9);
+    assert!(whole.data().iter().zip(merged.data()).all(|(a, b)| (a - b).abs() < 1e-10));
+}
+
+#[test]
+fn sums_that_do_not_belong_together_are_refused() {
+    let x = Numbers::new(9).samples(90, 3, 2);
+    let runner = Local::new(1).unwrap();
+    let part = |from: usize, to: usize| Owned::new(x.data()[from * 3..to * 3].to_vec(), 3);
+    let (mean, other) = (Moments::new(3, None), Scatter::new(Directions::new(&[0.0; 3], Weighting::Uniform, None)));
+    let (job, another) = (Job::new(&mean).unwrap(), Job::new(&other).unwrap());
+    let [a, b] = [(0, 40), (40, 90)].map(|(from, to)| job.sum(&part(from, to), from, &runner).unwrap());
+    let foreign = another.sum(&part(40, 90), 40, &runner).unwrap();
+    let words = |refused: Result<Sum>| refused.unwrap_err().to_string();
+    assert!(words(job.merge(&a, &foreign)).contains("another pass"));
+    assert!(words(job.merge(&b, &a)).contains("no neighbours"));
+    assert!(words(job.merge(&a, &a)).contains("no neighbours"));
+    assert!(words(job.total(Vec::new())).contains("no sums"));
+    assert!(job.finish(&mean, &a, 90).unwrap_err().to_string().contains("merge the sums of all parts"));
+    assert_eq!(job.finish(&mean, &job.merge(&a, &b).unwrap(), 90).unwrap().len(), 3);
+    assert!(words(Sum::from_bytes(&[1])).contains("not a sum"));
+    let mut bytes = job.to_bytes().unwrap();
+    assert!(Job::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+    bytes[1] = b'9'; // the first digit of the version
+    let error = Job::from_bytes(&bytes).unwrap_err().to_string();
+    assert!(error.contains("made by steradian 9.") && error.contains("install one version"), "{error}");
+}

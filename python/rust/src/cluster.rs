@@ -1,0 +1,247 @@
+//! Passes on other processes, as Python sees them: jobs and sums that travel, and fits whose rows lie elsewhere.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use steradian::sums::{Directions, Moments, Scatter};
+use steradian::{Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting};
+
+use crate::errors::exception;
+use crate::model::Model;
+use crate::samples::Samples;
+use crate::settings::Settings;
+
+/// Threads that all jobs of this process share, by their number: tasks that run side by side do not crowd each other out.
+fn shared_threads(threads: usize) -> Result<Arc<Local>> {
+    static SHARED: Mutex<Option<HashMap<usize, Arc<Local>>>> = Mutex::new(None);
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = shared.get_or_insert_default();
+    if let Some(runner) = shared.get(&threads) {
+        return Ok(Arc::clone(runner));
+    }
+    let runner = Arc::new(Local::new(threads)?);
+    shared.insert(threads, Arc::clone(&runner));
+    Ok(runner)
+}
+
+/// One pass over the data, for any process with this version of the package.
+#[pyclass(frozen, module = "steradian._engine")]
+pub struct Job(steradian::Job<'static>);
+
+impl Job {
+    fn of<F: Fold>(fold: &F) -> Result<Self> {
+        steradian::Job::from_bytes(&steradian::Job::new(fold)?.to_bytes()?).map(Self)
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// Reads what `to_bytes` wrote; refuses bytes of another version.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        py.detach(|| steradian::Job::from_bytes(bytes)).map(Self).map_err(exception)
+    }
+
+    /// The mean of all samples of this many features.
+    #[staticmethod]
+    fn mean(features: usize) -> PyResult<Self> {
+        Self::of(&Moments::new(features, None)).map_err(exception)
+    }
+
+    /// The matrix sum of w^2 (x - center)(x - center)', with w = 1 / norm(x - center) or, for `uniform`, 1.
+    #[staticmethod]
+    fn scatter(center: Vec<f64>, uniform: bool) -> PyResult<Self> {
+        Self::of(&Scatter::new(Directions::new(&center, weighting(uniform), None))).map_err(exception)
+    }
+
+    /// The job as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
+    }
+
+    /// The sum of a part of the data, whose first sample is number `first` of all.
+    #[pyo3(signature = (samples, first, *, threads=0))]
+    fn sum(&self, py: Python<'_>, samples: &Samples, first: usize, threads: usize) -> PyResult<Sum> {
+        let source = samples.source();
+        py.detach(|| self.0.sum(source, first, &*shared_threads(threads)?)).map(Sum).map_err(exception)
+    }
+
+    /// The sum of two neighbours, the earlier rows first.
+    #[pyo3(signature = (left, right, *, threads=0))]
+    fn merge(&self, py: Python<'_>, left: &Sum, right: &Sum, threads: usize) -> PyResult<Sum> {
+        let merge = || shared_threads(threads)?.compute(|| self.0.merge(&left.0, &right.0));
+        py.detach(merge).map(Sum).map_err(exception)
+    }
+
+    /// The mean that the sum of all samples holds; for jobs made by `mean`.
+    fn finish_mean<'py>(
+        &self,
+        py: Python<'py>,
+        features: usize,
+        sum: &Sum,
+        samples: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let mean = self.0.finish(&Moments::new(features, None), &sum.0, samples).map_err(exception)?;
+        Ok(PyArray1::from_vec(py, mean))
+    }
+
+    /// The matrix that the sum of all samples holds, divided by how much they count; for jobs made by `scatter`.
+    fn finish_scatter<'py>(
+        &self,
+        py: Python<'py>,
+        center: Vec<f64>,
+        uniform: bool,
+        sum: &Sum,
+        samples: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let fold = Scatter::new(Directions::new(&center, weighting(uniform), None));
+        let (matrix, mass) = self.0.finish(&fold, &sum.0, samples).map_err(exception)?;
+        let numbers = matrix.data().iter().map(|x| if mass > 0.0 { x / mass } else { *x }).collect();
+        PyArray1::from_vec(py, numbers).reshape([center.len(), center.len()])
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}
+
+fn weighting(uniform: bool) -> Weighting {
+    if uniform { Weighting::Uniform } else { Weighting::InverseNorm }
+}
+
+/// The sum of some neighbouring rows.
+#[pyclass(frozen, module = "steradian._engine")]
+pub struct Sum(steradian::Sum);
+
+#[pymethods]
+impl Sum {
+    /// Reads what `to_bytes` wrote.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        steradian::Sum::from_bytes(bytes).map(Self).map_err(exception)
+    }
+
+    /// The sum as bytes, for a file or another process.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.to_bytes()).map_err(exception)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The first of the rows that are summed, and the row after the last.
+    #[getter]
+    fn rows(&self) -> (usize, usize) {
+        let rows = self.0.rows();
+        (rows.start, rows.end)
+    }
+
+    /// What moving it costs.
+    fn __sizeof__(&self) -> usize {
+        self.0.size()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    }
+}
+
+/// Data that lie in other processes: a Python object that has `sum(job, name, pass)` run there and may `fetch(rows)`.
+struct Elsewhere {
+    object: Py<PyAny>,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Elsewhere {
+    /// Calls Python; what it raises is kept for the caller, and the fit ends.
+    fn call<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Result<T> {
+        Python::attach(|py| py.check_signals().and_then(|()| call(self.object.bind(py)))).map_err(|error| {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            Error::Cancelled
+        })
+    }
+
+    /// Runs `work` without the interpreter's lock, which calls back into Python from this thread.
+    fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+        let result = py.detach(work);
+        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => result.map_err(exception),
+        }
+    }
+}
+
+impl Dispatch for Elsewhere {
+    fn sum(&self, job: &steradian::Job<'_>, name: &'static str, pass: usize) -> Result<steradian::Sum> {
+        let bytes = job.to_bytes()?;
+        self.call(|object| {
+            let bytes = PyBytes::new(object.py(), &bytes);
+            let sum = object.call_method1("sum", (bytes, name, pass))?;
+            Ok(sum.cast::<Sum>()?.get().0.clone())
+        })
+    }
+
+    fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
+        self.call(|object| {
+            let rows = object.call_method1("fetch", (samples.to_vec(),))?;
+            Ok(Arc::new(Fetched(rows.cast::<Samples>()?.clone().unbind())) as Arc<dyn Source + Send + Sync>)
+        })
+    }
+}
+
+/// Samples that came.
+struct Fetched(Py<Samples>);
+
+impl Source for Fetched {
+    fn shape(&self) -> &Shape {
+        self.0.get().source().shape()
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        self.0.get().source().visit(rows, visit)
+    }
+}
+
+/// Rows of data elsewhere: how many, and the shape of the others as that of a few.
+fn shape_like(like: &Samples, samples: usize) -> Shape {
+    Shape { samples, ..like.source().shape().clone() }
+}
+
+/// Fits a model to data that lie in other processes. `like` has the features and type of all samples.
+#[pyfunction]
+#[pyo3(signature = (elsewhere, like, samples, settings, *, threads=0))]
+pub fn fit_elsewhere(
+    py: Python<'_>,
+    elsewhere: Py<PyAny>,
+    like: &Samples,
+    samples: usize,
+    settings: Settings,
+    threads: usize,
+) -> PyResult<Model> {
+    let config = settings.config()?;
+    let shape = shape_like(like, samples);
+    let local = Local::new(threads).map_err(exception)?;
+    let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
+    let (cluster, remote) = (Cluster::new(&dispatch, samples, local), Remote::new(&dispatch, shape));
+    dispatch.run(py, || cluster.fit(&config, &remote)).map(Model::from)
+}
+
+/// The total variance of data that lie in other processes, in the units of the variances of their model.
+#[pyfunction]
+#[pyo3(signature = (elsewhere, like, samples, model, *, threads=0))]
+pub fn total_variance_elsewhere(
+    py: Python<'_>,
+    elsewhere: Py<PyAny>,
+    like: &Samples,
+    samples: usize,
+    model: &Model,
+    threads: usize,
+) -> PyResult<f64> {
+    let shape = shape_like(like, samples);
+    let local = Local::new(threads).map_err(exception)?;
+    let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
+    let (cluster, remote) = (Cluster::new(&dispatch, samples, local), Remote::new(&dispatch, shape));
+    dispatch.run(py, || cluster.total_variance(model.library(), &remote))
+}
