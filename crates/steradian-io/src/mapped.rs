@@ -1,4 +1,4 @@
-//! A file mapped into memory and its bytes seen as numbers; all unsafe code of this crate is here.
+//! A file mapped into memory, bytes seen as numbers, and freed memory given back; all unsafe code of this crate is here.
 //!
 //! # When another process shortens a mapped file
 //!
@@ -80,10 +80,7 @@ impl Mapped {
 
     /// Some bytes of the file as numbers of this machine, or nothing where they do not lie on a multiple of their size.
     pub(crate) fn elements<T: FileElement>(&self, range: Range<usize>) -> Option<&[T]> {
-        // SAFETY: every bit pattern is a value of T (sealed above), and `align_to` only calls those bytes T that lie on
-        // its alignment.
-        let (before, elements, after) = unsafe { self.map[range].align_to::<T>() };
-        (before.is_empty() && after.is_empty()).then_some(elements)
+        as_numbers(&self.map[range])
     }
 
     /// Says that some bytes are about to be read: one call maps their pages, instead of a fault for every few of them.
@@ -111,6 +108,28 @@ impl Mapped {
         }
         #[cfg(not(unix))]
         let _ = (range, RELEASE_FROM);
+    }
+}
+
+/// Bytes as numbers of this machine, or nothing where they do not lie on a multiple of their size.
+pub(crate) fn as_numbers<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: every bit pattern is a value of T (sealed above), and `align_to` only calls those bytes T that lie on its
+    // alignment.
+    let (before, numbers, after) = unsafe { bytes.align_to::<T>() };
+    (before.is_empty() && after.is_empty()).then_some(numbers)
+}
+
+/// Makes the C library's allocator return large pieces to the system as soon as they are free, where it would keep some tens
+/// of megabytes for later. A process that was given a limit calls it first.
+pub fn return_freed_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const LARGE: libc::c_int = 4 << 20;
+        // SAFETY: `mallopt` takes two numbers, and any thread may call it at any time.
+        unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
+            libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE);
+        }
     }
 }
 

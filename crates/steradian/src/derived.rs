@@ -40,6 +40,11 @@ impl Source for Picked<'_> {
         self.source.feature_name(feature)
     }
 
+    fn announce(&self, _: &[Range<usize>], _: usize) {
+        // Where the picked rows lie is not foreseen, and what was foreseen before is over.
+        self.source.announce(&[], 0);
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         macro_rules! gathered {
             ($variant:ident) => {{
@@ -89,6 +94,10 @@ impl<F: Fn(usize, &mut [f64]) + Sync> Source for Changed<'_, F> {
 
     fn feature_name(&self, feature: usize) -> Option<String> {
         self.source.feature_name(feature)
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(parts, lanes);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
