@@ -12,7 +12,7 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python test-report test-paper paper install-python wheel alone lint doc memory bench bench-python truth clips ffmpeg picture clean
+.PHONY: demo test explore test-rust test-python test-report test-paper paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
@@ -92,6 +92,11 @@ lint: install-python
 memory:
 	$(CARGO) build --release --quiet -p steradian-cli
 	python3 scripts/memory.py target/release/steradian
+
+## Beyond memory and beyond one process: writes docs/scale.md; ONLY=streamed measures one part (scale/rows), FOLDER keeps its files
+scale:
+	$(CARGO) build --release --quiet -p steradian-cli
+	python3 scale/run.py --program $(TARGET)/release/steradian --output docs/scale.md $(if $(ONLY),--only $(ONLY)) $(if $(FOLDER),--folder $(FOLDER))
 
 ## Ours beside numpy, scipy and scikit-learn: writes docs/benchmarks.md; QUICK=1 prints a shorter form in under 3 minutes
 bench: .venv-bench/ready

@@ -34,7 +34,7 @@ pub use pursuit::{Pursuit, pursue};
 
 /// Fits a baseline to all samples of a source.
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    plan(config, source.shape(), steradian::Runner::threads(runner))?;
+    plan(config, source, steradian::Runner::threads(runner))?;
     match config.method {
         Method::Empca | Method::Emae => orthogonal_iteration::fit(config, source, runner),
         Method::Ga | Method::Tga => grassmann::fit(config, source, runner),

@@ -1,7 +1,7 @@
 //! What a baseline will cost, and the refusal of what cannot be done.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Method, Plan, Result, Scaling, Screen, Shape, Solver, Step, size,
+    Cells, Config, ElementType, Error, Grid, Method, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step, size,
 };
 
 use crate::count;
@@ -13,8 +13,9 @@ const BASE_BYTES: u64 = 1 << 20;
 /// Blocks of D x d that an orthogonal iteration holds at once, beside the sums of a pass.
 const BLOCKS: u64 = 10;
 
-/// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
-pub fn plan(config: &Config, shape: &Shape, threads: usize) -> Result<Plan> {
+/// The plan for these data on this many threads; refuses what cannot be done, with numbers.
+pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan> {
+    let shape = source.shape();
     check(config, shape)?;
     let (n, features, d) = (shape.samples as u64, shape.features as u64, count(config)? as u64);
     let data = shape.bytes();
@@ -42,7 +43,7 @@ pub fn plan(config: &Config, shape: &Shape, threads: usize) -> Result<Plan> {
         }
     };
     steps.push(step("variances and cutoffs", 1));
-    let peak_memory_bytes = BASE_BYTES + held + 8 * 8 * (features + n) + 8 * features * d;
+    let peak_memory_bytes = BASE_BYTES + source.held_bytes(threads) + held + 8 * 8 * (features + n) + 8 * features * d;
     if let Some(limit) = config.memory_limit
         && peak_memory_bytes > limit
     {

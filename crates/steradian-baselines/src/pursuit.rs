@@ -57,7 +57,7 @@ pub struct Pursuit {
 
 /// Fits and keeps both parts.
 pub fn pursue(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
-    plan(config, source.shape(), runner.threads())?;
+    plan(config, source, runner.threads())?;
     let (state, found, passes_before) = search(config, source, runner)?;
     let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
     let model = assemble(config, found, passes_before, source, runner)?;

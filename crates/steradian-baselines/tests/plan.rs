@@ -20,7 +20,7 @@ fn a_fit_stays_within_its_plan() {
         for method in Method::BASELINES {
             let config = Config::new(method, 3);
             let data = source(&x);
-            let plan = steradian_baselines::plan(&config, steradian::Source::shape(&data), 2).unwrap();
+            let plan = steradian_baselines::plan(&config, &data, 2).unwrap();
             let before = HEAP.current_usage();
             HEAP.reset_peak_usage();
             steradian_baselines::fit(&config, &data, &runner).unwrap();

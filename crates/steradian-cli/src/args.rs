@@ -201,7 +201,8 @@ pub struct FitOptions {
     /// Threads; 0 takes one per core; the answer does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// Refuse a fit that takes more memory: bytes, or with K, M, G (1024) [default: no limit]
+    /// Memory that the fit may take: bytes, or with K, M, G (1024); a larger .npy file is streamed, and what cannot be
+    /// done within it is refused [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
 }

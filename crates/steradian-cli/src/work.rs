@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use steradian::{CancelToken, Error, Local, Result, Runner};
+use steradian::{CancelToken, Config, Error, Local, Plan, Result, Runner, Source};
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
 use crate::outcome;
@@ -43,10 +43,26 @@ impl Work {
         Ok(Self { runner, bar, phase })
     }
 
-    /// Opens data; a table is read once from end to end.
+    /// Opens data; a table is read once from end to end, and an array that does not fit into memory is streamed.
     pub fn open(&self, path: &Path, options: &TableOptions) -> Result<Data> {
+        self.open_beyond(path, options, None)?.widened(self.runner.threads(), u64::MAX)
+    }
+
+    /// Opens data for a fit: streamed when they are larger than the fit's memory, through what the fit leaves of it.
+    pub fn open_for(&self, path: &Path, options: &TableOptions, config: &Config) -> Result<Data> {
+        if config.memory_limit.is_some() {}
+        let data = self.open_beyond(path, options, config.memory_limit)?;
+        let threads = self.runner.threads();
+        let left = match config.memory_limit {
+            Some(limit) if matches!(data, Data::Streamed(_)) => limit - plan(config, &data, threads)?.peak_memory_bytes,
+            _ => u64::MAX,
+        };
+        data.widened(threads, left)
+    }
+
+    fn open_beyond(&self, path: &Path, options: &TableOptions, memory: Option<u64>) -> Result<Data> {
         self.phase.store(OPENING, Ordering::SeqCst);
-        let data = steradian_io::open(path, options);
+        let data = steradian_io::open(path, options).and_then(|data| data.streamed_beyond(memory));
         self.phase.store(RUNNING, Ordering::SeqCst);
         data
     }
@@ -80,6 +96,14 @@ impl Work {
         self.may_write()?;
         drop(self.bar);
         Ok(())
+    }
+}
+
+/// What a fit of any method will do and cost.
+pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan> {
+    match config.method.is_baseline() {
+        true => steradian_baselines::plan(config, source, threads),
+        false => Plan::for_source(config, source, threads),
     }
 }
 

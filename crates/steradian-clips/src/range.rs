@@ -30,6 +30,15 @@ impl Source for FrameRange<'_> {
         &self.shape
     }
 
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        let shifted: Vec<_> = parts.iter().map(|part| self.first + part.start..self.first + part.end).collect();
+        self.source.announce(&shifted, lanes);
+    }
+
+    fn held_bytes(&self, threads: usize) -> u64 {
+        self.source.held_bytes(threads)
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         let (from, to) = (self.first + rows.start, self.first + rows.end);
         self.source.visit(from..to, &mut |block| visit(Block::new(rows.start, block.data())))

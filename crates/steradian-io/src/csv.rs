@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ::csv::ByteRecord;
-use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
+use steradian::{Block, BlockData, ElementType, Error, Grid, Result, Rows, Shape, Source};
 
 use crate::csv_layout::Layout;
 use crate::csv_records::{BUFFER, Records, separator};
@@ -127,6 +127,13 @@ impl CsvSource {
 impl Source for CsvSource {
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn held_bytes(&self, threads: usize) -> u64 {
+        let Shape { samples, features, .. } = self.shape;
+        let block = Grid::new(samples, features, 0).block_rows().min(samples) * features * 8;
+        // The numbers of a block for each thread, and where every few rows of the text begin.
+        (threads * block + 8 * samples.div_ceil(STRIDE)) as u64
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

@@ -7,7 +7,7 @@
 const MAPPED_FROM: libc::c_int = 4 << 20;
 /// So much of smaller freed memory is kept for what comes next.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const KEPT: libc::c_int = 16 << 20;
+const KEPT: libc::c_int = 4 << 20;
 
 /// Makes the memory of the process follow what it uses.
 ///

@@ -1,13 +1,15 @@
 //! Files as sources of blocks, and results as whole files; one format per module.
 //!
 //! [`open`] looks at a file's content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is mapped and read
-//! in place, a table (text or parquet) is streamed, a folder of images or a video is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a
-//! reader never meets half a file.
+//! in place, or streamed when it does not fit into memory; a table (text or parquet) is streamed; a folder of images or a video
+//! is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a reader never meets
+//! half a file.
 
 pub mod clip;
 pub mod csv;
 mod csv_layout;
 mod csv_records;
+mod direct;
 mod file_element;
 pub mod frames;
 mod gray;
@@ -18,12 +20,16 @@ mod movie;
 pub mod npy;
 mod npy_header;
 mod open;
+mod order;
 pub mod parquet;
 mod parquet_columns;
 mod parquet_file;
 mod pieces;
 mod positioned;
 mod quote;
+mod ring;
+mod room;
+mod streamed;
 mod table;
 mod video;
 pub mod write;
@@ -36,5 +42,6 @@ pub use gray::GrayImage;
 pub use movie::{Color, MovieWriter};
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
+pub use streamed::StreamedNpy;
 pub use table::{Missing, TableOptions};
 pub use write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_whole};

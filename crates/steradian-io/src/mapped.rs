@@ -1,4 +1,4 @@
-//! A file mapped into memory and its bytes seen as numbers; all unsafe code of this crate is here.
+//! A file mapped into memory, and bytes seen as numbers; but for `heap.rs`, all unsafe code of this crate is here.
 //!
 //! # When another process shortens a mapped file
 //!
@@ -80,10 +80,7 @@ impl Mapped {
 
     /// Some bytes of the file as numbers of this machine, or nothing where they do not lie on a multiple of their size.
     pub(crate) fn elements<T: FileElement>(&self, range: Range<usize>) -> Option<&[T]> {
-        // SAFETY: every bit pattern is a value of T (sealed above), and `align_to` only calls those bytes T that lie on
-        // its alignment.
-        let (before, elements, after) = unsafe { self.map[range].align_to::<T>() };
-        (before.is_empty() && after.is_empty()).then_some(elements)
+        as_numbers(&self.map[range])
     }
 
     /// Says that some bytes are about to be read: one call maps their pages, instead of a fault for every few of them.
@@ -112,6 +109,14 @@ impl Mapped {
         #[cfg(not(unix))]
         let _ = (range, RELEASE_FROM);
     }
+}
+
+/// Bytes as numbers of this machine, or nothing where they do not lie on a multiple of their size.
+pub(crate) fn as_numbers<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: every bit pattern is a value of T (sealed above), and `align_to` only calls those bytes T that lie on its
+    // alignment.
+    let (before, numbers, after) = unsafe { bytes.align_to::<T>() };
+    (before.is_empty() && after.is_empty()).then_some(numbers)
 }
 
 /// Makes a file that is cut short while it is being read end the process with a clear line and exit code 4.

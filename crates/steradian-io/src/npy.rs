@@ -45,6 +45,16 @@ impl NpySource {
         native && aligned && !(self.header.fortran && self.shape.image.is_some())
     }
 
+    /// Whether the array lies column after column.
+    pub(crate) fn is_fortran(&self) -> bool {
+        self.header.fortran
+    }
+
+    /// Where it was opened.
+    pub(crate) fn path(&self) -> &Path {
+        self.mapped.path()
+    }
+
     fn visit_as<T: FileElement>(
         &self,
         rows: Range<usize>,
@@ -126,7 +136,7 @@ pub(crate) fn check_rows(path: &Path, rows: &Range<usize>, samples: usize) -> Re
 }
 
 /// What the dimensions mean: samples first, then features or an image.
-fn sample_shape(path: &Path, header: &NpyHeader) -> Result<Shape> {
+pub(crate) fn sample_shape(path: &Path, header: &NpyHeader) -> Result<Shape> {
     let refuse = |what: String| Err(Error::data(format!("{}: {what}", path.display())));
     let shape = header.shape_text();
     const WANTED: &str = "an array is read as (samples, features) or (samples, height, width)";

@@ -12,6 +12,8 @@ use crate::npy::NpySource;
 use crate::npy_header::MAGIC;
 use crate::parquet::ParquetSource;
 use crate::positioned::{At, open_regular};
+use crate::room;
+use crate::streamed::StreamedNpy;
 use crate::table::TableOptions;
 
 /// What a parquet file begins with.
@@ -23,6 +25,8 @@ const PARQUET: &[u8] = b"PAR1";
 pub enum Data {
     /// A mapped array.
     Npy(NpySource),
+    /// An array that does not fit into memory.
+    Streamed(StreamedNpy),
     /// A streamed table of text.
     Csv(CsvSource),
     /// A streamed parquet table.
@@ -32,10 +36,32 @@ pub enum Data {
 }
 
 impl Data {
+    /// Streams an array that does not fit: one that is larger than `memory`, or than what the system can give when no
+    /// limit is set. All else stays as it is, and so do arrays in Fortran order, of which a block is all over the file.
+    /// The ring is the smallest that works; see [`StreamedNpy::widen`].
+    pub fn streamed_beyond(self, memory: Option<u64>) -> Result<Self> {
+        let Self::Npy(array) = self else {
+            return Ok(self);
+        };
+        let fits = memory.or_else(room::available).is_none_or(|room| array.shape().bytes() <= room);
+        if fits || array.is_fortran() {
+            return Ok(Self::Npy(array));
+        }
+        Ok(Self::Streamed(StreamedNpy::open(array.path())?))
+    }
+
+    /// Lets streamed data use as much memory as helps this many threads, within `more` bytes beyond what they have.
+    pub fn widened(self, threads: usize, more: u64) -> Result<Self> {
+        match self {
+            Self::Streamed(array) => Ok(Self::Streamed(array.widen(threads, more)?)),
+            other => Ok(other),
+        }
+    }
+
     /// The features' names, where the format has them.
     pub fn feature_names(&self) -> Option<&[String]> {
         match self {
-            Self::Npy(_) | Self::Clip(_) => None,
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
             Self::Csv(table) => table.feature_names(),
             Self::Parquet(table) => Some(table.feature_names()),
         }
@@ -44,7 +70,7 @@ impl Data {
     /// The name of a sample, where the format has one.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         match self {
-            Self::Npy(_) | Self::Clip(_) => None,
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
             Self::Csv(table) => table.row_name(sample),
             Self::Parquet(table) => table.row_name(sample),
         }
@@ -53,7 +79,7 @@ impl Data {
     /// The row of the file that a sample is, from 0; it differs from the sample's index once rows are left out.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {
-            Self::Npy(_) | Self::Clip(_) => sample,
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => sample,
             Self::Csv(table) => table.table_row(sample),
             Self::Parquet(table) => table.table_row(sample),
         }
@@ -62,7 +88,7 @@ impl Data {
     /// The rows of the file that were left out for a missing cell, from 0, in order.
     pub fn dropped_rows(&self) -> &[usize] {
         match self {
-            Self::Npy(_) | Self::Clip(_) => &[],
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => &[],
             Self::Csv(table) => table.dropped_rows(),
             Self::Parquet(table) => table.dropped_rows(),
         }
@@ -73,6 +99,7 @@ impl Source for Data {
     fn shape(&self) -> &Shape {
         match self {
             Self::Npy(array) => array.shape(),
+            Self::Streamed(array) => array.shape(),
             Self::Csv(table) => table.shape(),
             Self::Parquet(table) => table.shape(),
             Self::Clip(clip) => clip.shape(),
@@ -83,9 +110,25 @@ impl Source for Data {
         self.feature_names().map(|names| names[feature].clone())
     }
 
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        if let Self::Streamed(array) = self {
+            array.announce(parts, lanes);
+        }
+    }
+
+    fn held_bytes(&self, threads: usize) -> u64 {
+        match self {
+            Self::Npy(_) | Self::Clip(_) => 0,
+            Self::Streamed(array) => array.held_bytes(threads),
+            Self::Csv(table) => table.held_bytes(threads),
+            Self::Parquet(table) => table.held_bytes(threads),
+        }
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
             Self::Npy(array) => array.visit(rows, visit),
+            Self::Streamed(array) => array.visit(rows, visit),
             Self::Csv(table) => table.visit(rows, visit),
             Self::Parquet(table) => table.visit(rows, visit),
             Self::Clip(clip) => clip.visit(rows, visit),

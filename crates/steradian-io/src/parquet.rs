@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::column::reader::ColumnReader;
-use steradian::{Block, BlockElement, ElementType, Error, Result, Rows, Shape, Source};
+use steradian::{Block, BlockElement, ElementType, Error, Grid, Result, Rows, Shape, Source};
 
 use crate::file_element::FileElement;
 use crate::kept_rows::KeptRows;
@@ -54,6 +54,8 @@ pub struct ParquetSource {
     pieces: Pieces<Numbers, Vec<ColumnReader>>,
     /// Whether readers are kept between slabs; those of wide tables would hold too many pages.
     keeps_readers: bool,
+    /// Bytes of undecoded pages that readers hold, about.
+    pages: u64,
 }
 
 impl fmt::Debug for ParquetSource {
@@ -112,6 +114,7 @@ impl ParquetSource {
             shape: Shape { samples: 0, features, element, image: None },
             pieces: Pieces::new(kept_slabs, cursors),
             keeps_readers: cursors > 0,
+            pages: pages * cursors.max(1) as u64,
             rows: KeptRows::default(),
             missing: options.missing,
             path: path.to_path_buf(),
@@ -293,6 +296,15 @@ impl ParquetSource {
 impl Source for ParquetSource {
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn held_bytes(&self, threads: usize) -> u64 {
+        let row = self.shape.features as u64 * 8;
+        let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows().min(self.shape.samples) as u64;
+        let slab = self.slabs.iter().map(|slab| slab.rows.len()).max().unwrap_or(0) as u64;
+        // Slabs that are kept, undecoded pages, and for each thread a slab in the making and a block across two.
+        let kept = self.pieces.kept_pieces().min(self.slabs.len()) as u64;
+        kept * slab * row + self.pages + threads as u64 * (2 * slab + block) * row
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

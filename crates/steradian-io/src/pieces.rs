@@ -42,6 +42,11 @@ impl<P, C> Pieces<P, C> {
         Self { shared: Mutex::new(shared), done: Condvar::new(), kept_pieces, kept_cursors }
     }
 
+    /// How many pieces are kept, at most.
+    pub(crate) fn kept_pieces(&self) -> usize {
+        self.kept_pieces
+    }
+
     /// A piece, decoded by `decode` unless it is there. That is given the cursor which stands at the piece, if one
     /// does, and may return one for the piece after it.
     pub(crate) fn get(&self, index: usize, decode: impl FnOnce(Option<C>) -> Result<(P, Option<C>)>) -> Result<Arc<P>> {

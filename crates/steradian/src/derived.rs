@@ -49,6 +49,11 @@ impl Source for Picked<'_> {
         self.source.recipe()?.then_pick(&self.samples)
     }
 
+    fn announce(&self, _: &[Range<usize>], _: usize) {
+        // Where the picked rows lie is not foreseen, and what was foreseen before is over.
+        self.source.announce(&[], 0);
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         macro_rules! gathered {
             ($variant:ident) => {{
@@ -159,6 +164,10 @@ impl<F: Alter> Source for Changed<'_, F> {
 
     fn recipe(&self) -> Option<Recipe<'_>> {
         Some(self.source.recipe()?.then_change(self.change.change()?))
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(parts, lanes);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

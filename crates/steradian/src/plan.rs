@@ -25,7 +25,7 @@ use crate::pass::Grid;
 use crate::run::pair_bytes;
 use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
 use crate::solve::{CELL_ROUNDS, EMBED_ROUNDS, SCALE_SCORES, Width, max_columns, refine, solves_fully};
-use crate::source::Shape;
+use crate::source::{Shape, Source};
 use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
@@ -71,7 +71,7 @@ pub struct Plan {
     pub passes: usize,
     /// Bytes of samples that will be read.
     pub bytes_read: u64,
-    /// The most memory that will be allocated at once, the data apart.
+    /// The most memory that will be allocated at once: all but data in memory and mapped files.
     pub peak_memory_bytes: u64,
     /// Rows of a block.
     pub block_rows: usize,
@@ -82,7 +82,12 @@ pub struct Plan {
 impl Plan {
     /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, shape, threads)
+        Self::among(&SOLVERS, config, shape, threads, 0)
+    }
+
+    /// The plan for these data, with the memory that serving them takes.
+    pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
+        Self::among(&SOLVERS, config, source.shape(), threads, source.held_bytes(threads))
     }
 
     /// The plan for data whose rows never come together, so that no pairs of them meet.
@@ -101,12 +106,12 @@ impl Plan {
                     .to_owned(),
             ));
         }
-        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads)
+        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, 0)
     }
 
-    fn among(solvers: &[Solver], config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
+    fn among(solvers: &[Solver], config: &Config, shape: &Shape, threads: usize, source_bytes: u64) -> Result<Self> {
         config.check(shape)?;
-        let costs = Costs { config, shape, threads: threads.max(1) };
+        let costs = Costs { config, shape, threads: threads.max(1), source_bytes };
         let solver = match config.solver {
             Solver::Auto => costs.cheapest(solvers),
             asked => asked,
@@ -149,10 +154,17 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// Whether samples are changed on their way: scaled, or single cells of them.
+fn config_changes(config: &Config) -> bool {
+    config.scaling != Scaling::None || config.cells == Cells::Clean
+}
+
 struct Costs<'a> {
     config: &'a Config,
     shape: &'a Shape,
     threads: usize,
+    /// What serving blocks takes; 0 where they are lent from where the data lie.
+    source_bytes: u64,
 }
 
 impl Costs<'_> {
@@ -266,7 +278,18 @@ impl Costs<'_> {
         let cone = if self.has_cone() && solver != Solver::Gram { self.threads as u64 * (3 << 20) } else { 0 };
         let per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
         let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
-        BASE_BYTES + per_sample + 4 * 8 * features + solving.max(centering).max(scores).max(cone)
+        // Two tiles for each thread, where tiles are copies.
+        let tile_rows = if solver == Solver::Gram { TILE_ROWS.max(BYTE_TILE_ROWS) } else { CONE_TILE_ROWS } as u64;
+        let copied = self.source_bytes > 0 && (solver == Solver::Gram || self.has_cone());
+        let row_bytes = features * self.shape.element.bytes() as u64;
+        let copies = if copied { 2 * self.threads as u64 * tile_rows.min(n) * row_bytes } else { 0 };
+        // Samples that are changed where they are read are copies, too: a block for each thread.
+        let changed = config_changes(self.config);
+        let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows() as u64;
+        let rewritten =
+            if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
+        let serving = self.source_bytes + copies + rewritten;
+        BASE_BYTES + per_sample + 4 * 8 * features + serving + solving.max(centering).max(scores).max(cone)
     }
 
     fn steps(&self, solver: Solver) -> Vec<Step> {

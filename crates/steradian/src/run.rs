@@ -138,6 +138,7 @@ impl Local {
             Ok(())
         };
         let lanes = if grid.large_sums() { 1 } else { self.threads() };
+        source.announce(&cells.clone().map(|cell| grid.cell(cell)).collect::<Vec<_>>(), lanes);
         self.in_order(cells, lanes, sum_cell)?;
         Ok(forest.into_inner())
     }
@@ -194,6 +195,7 @@ impl Local {
         let shape = source.shape();
         let row_bytes = (shape.features * shape.element.bytes()) as u64;
         let progress = self.begin(name, shape.bytes());
+        source.announce(std::slice::from_ref(&(0..shape.samples)), 1);
         self.pool.install(|| {
             for start in (0..shape.samples).step_by(block_rows.max(1)) {
                 self.cancel.check()?;
@@ -240,6 +242,8 @@ impl Runner for Local {
         let rows = |tile: usize| tile * tile_rows..((tile + 1) * tile_rows).min(shape.samples);
         let row_bytes = (shape.features * shape.element.bytes()) as u64;
         let progress = self.begin(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
+        // Tiles come again and again; what is near is kept anyway.
+        source.announce(&[], 0);
         let out = Mutex::new(fold.empty());
         // Items number the full square row by row, so that lanes walk along a left tile; the lower half is empty.
         self.in_order(0..tiles * tiles, self.threads(), |item| {

@@ -54,6 +54,19 @@ pub trait Source: Sync {
         None
     }
 
+    /// Says that a pass begins: `lanes` threads visit these parts of the rows, each front to back, and take the next part
+    /// in order when they are done with one. A source that reads ahead goes by it; it may be ignored, and it ends what
+    /// was announced before.
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        let _ = (parts, lanes);
+    }
+
+    /// Memory that serving blocks to this many threads takes, the data themselves apart where they lie in memory.
+    fn held_bytes(&self, threads: usize) -> u64 {
+        let _ = threads;
+        0
+    }
+
     /// Hands the given rows to `visit` as one block, lent for the time of the call.
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()>;
 }

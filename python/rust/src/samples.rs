@@ -93,7 +93,11 @@ impl Samples {
         let missing = if drop_missing { Missing::Drop } else { Missing::Error };
         let options = TableOptions { columns, row_names, missing, header: None };
         // A table is read once from end to end, and no token reaches in there.
-        let data = watch::unattended(py, move || steradian_io::open(path, &options))?.map_err(exception)?;
+        let open = move || {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            steradian_io::open(path, &options)?.streamed_beyond(None)?.widened(threads, u64::MAX)
+        };
+        let data = watch::unattended(py, open)?.map_err(exception)?;
         Ok(Self { place: Place::File(Box::new(data)) })
     }
 
@@ -155,6 +159,19 @@ impl Source for Place {
         match self {
             Self::File(data) => data.feature_name(feature),
             _ => None,
+        }
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        if let Self::File(data) = self {
+            data.announce(parts, lanes);
+        }
+    }
+
+    fn held_bytes(&self, threads: usize) -> u64 {
+        match self {
+            Self::File(data) => data.held_bytes(threads),
+            _ => 0,
         }
     }
 

@@ -38,7 +38,7 @@ pub fn run(args: &FitArgs) -> Outcome {
     }
     let work = Work::begin(args.options.threads)?;
     let start = Instant::now();
-    let data = work.open(&args.data, &args.table.options())?;
+    let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let fitted = Fitted::new(args, &config, &data, work.runner())?;
     let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();

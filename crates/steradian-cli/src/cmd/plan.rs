@@ -1,36 +1,43 @@
 //! `steradian plan`: what a fit would cost.
 
 use serde_json::json;
-use steradian::{Plan, Runner, Source};
+use steradian::{Runner, Source};
+use steradian_io::Data;
 
 use crate::args::PlanArgs;
 use crate::outcome::Outcome;
-use crate::render::{bytes, facts, print, print_json, solver_name, table};
-use crate::work::Work;
+use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
+use crate::work::{self, Work};
 
 /// Plans and prints.
 pub fn run(args: &PlanArgs) -> Outcome {
     let config = args.options.config()?;
     let work = Work::begin(args.options.threads)?;
-    let data = work.open(&args.data, &args.table.options())?;
+    let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
-    let plan = match config.method.is_baseline() {
-        true => steradian_baselines::plan(&config, shape, work.runner().threads())?,
-        false => Plan::new(&config, shape, work.runner().threads())?,
+    let plan = work::plan(&config, &data, work.runner().threads())?;
+    let rate = match &data {
+        Data::Streamed(array) => Some(array.measured_rate()?),
+        _ => None,
     };
     work.finish()?;
     if args.json {
-        return print_json(&json!({
+        let mut answer = json!({
             "solver": solver_name(config.method, plan.solver),
             "passes": plan.passes,
             "bytes_read": plan.bytes_read,
             "peak_memory_bytes": plan.peak_memory_bytes,
             "block_rows": plan.block_rows,
-        }));
+        });
+        if let Some(rate) = rate {
+            answer["read_bytes_per_second"] = json!(rate);
+            answer["read_seconds"] = json!(plan.bytes_read as f64 / rate);
+        }
+        return print_json(&answer);
     }
     let steps: Vec<_> =
         plan.steps.iter().map(|step| vec![step.name.clone(), step.passes.to_string(), bytes(step.bytes)]).collect();
-    let lines = facts(&[
+    let mut lines = vec![
         ("data", format!("{} samples x {} features, {}", shape.samples, shape.features, shape.element)),
         ("method", config.method.name().into()),
         ("solver", solver_name(config.method, plan.solver).unwrap_or("its own iteration").into()),
@@ -38,6 +45,13 @@ pub fn run(args: &PlanArgs) -> Outcome {
         ("bytes read", bytes(plan.bytes_read)),
         ("peak memory", bytes(plan.peak_memory_bytes)),
         ("block", format!("{} rows", plan.block_rows)),
-    ]);
-    print(&format!("{lines}\n{}", table(&["step", "passes", "reads"], &steps)))
+    ];
+    if let (Data::Streamed(array), Some(rate)) = (&data, rate) {
+        let (chunks, chunk) = array.ring();
+        let way = if array.is_direct() { "past the cache" } else { "through the cache" };
+        lines.push(("streamed", format!("{way}, by a ring of {chunks} x {}", bytes(chunk as u64))));
+        let seconds = number(plan.bytes_read as f64 / rate);
+        lines.push(("reading", format!("about {seconds} s at the {} per second of a short trial", bytes(rate as u64))));
+    }
+    print(&format!("{}\n{}", facts(&lines), table(&["step", "passes", "reads"], &steps)))
 }

@@ -10,4 +10,5 @@ mod lab;
 mod outliers;
 mod refusals;
 mod shadows;
+mod streamed;
 mod threads;

@@ -31,7 +31,7 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             config.method.name()
         )));
     }
-    let solver = Plan::new(config, source.shape(), runner.threads())?.solver;
+    let solver = Plan::for_source(config, source, runner.threads())?.solver;
     let before = runner.passes();
     let changed = config.scaling != Scaling::None || config.cells == Cells::Clean;
     if changed && source.shape().element.is_float() {

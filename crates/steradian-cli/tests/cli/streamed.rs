@@ -1,0 +1,113 @@
+//! Fits of files larger than the memory they may use: same bytes, and within the limit.
+
+use std::process::Stdio;
+
+use crate::lab::{Lab, npy, samples_npy, stderr, uniform};
+
+/// 30 MB of bytes near a few patterns, or 24 MB of other numbers.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let (n, features) = (10_000, 3_000);
+    let noise = uniform(4, 100_000);
+    let value = |i: usize, j: usize| {
+        let wave = ((j * (1 + i % 3)) % 97) as f64 * 0.8 * (1.0 + (i % 11) as f64 / 11.0);
+        (20.0 + wave + 40.0 * noise[(i * 7919 + j * 31) % noise.len()]) as u8
+    };
+    let bytes: Vec<u8> = (0..n * features).map(|at| value(at / features, at % features)).collect();
+    lab.write("x.npy", npy("|u1", &[n, features], &bytes));
+    lab.write("f.npy", samples_npy("<f4", 20_000, 300));
+    lab
+}
+
+/// Runs a command and looks at the process's anonymous memory all the time; the peak in bytes.
+#[cfg(target_os = "linux")]
+fn peak_of(lab: &Lab, line: &str) -> u64 {
+    let mut child = lab.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let field = |name: &str| -> u64 {
+            let line = status.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|rest| rest.split_whitespace().next()).map_or(0, |kb| 1024 * kb.parse::<u64>().unwrap())
+        };
+        peak = peak.max(field("RssAnon:"));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{line}\n{}", stderr(&output));
+    peak
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_streamed_fit_has_the_bytes_of_the_mapped_one_and_keeps_its_memory() {
+    let lab = lab();
+    for (data, method, memory) in [
+        ("x.npy", "ae", 20),
+        ("x.npy", "angular", 20),
+        ("x.npy", "robust", 24),
+        ("x.npy", "empca", 20),
+        ("f.npy", "tae", 22),
+    ] {
+        let solver = if method == "empca" { "" } else { "--solver krylov" };
+        let options = format!("fit {data} --method {method} -d 3 {solver} --threads 2");
+        lab.ok(&format!("{options} -o mapped"));
+        let peak = peak_of(&lab, &format!("{options} -o streamed --memory {memory}M"));
+        assert_eq!(lab.read("mapped"), lab.read("streamed"), "{method}");
+        assert!(peak > 1 << 20 && peak <= memory << 20, "{method}: {} MiB of {memory}", peak >> 20);
+    }
+}
+
+#[test]
+fn the_plan_says_how_an_array_is_streamed_and_how_long_that_takes() {
+    let lab = lab();
+    let said = lab.ok("plan x.npy --method ae --memory 24M");
+    assert!(said.contains("by a ring of") && said.contains("per second of a short trial"), "{said}");
+    let plan = lab.json("plan x.npy --method ae --memory 24M --json");
+    assert!(plan["peak_memory_bytes"].as_u64().unwrap() <= 24 << 20, "{plan}");
+    let seconds = plan["read_seconds"].as_f64().unwrap() * plan["read_bytes_per_second"].as_f64().unwrap();
+    assert!((seconds - plan["bytes_read"].as_f64().unwrap()).abs() < 1.0, "{plan}");
+    assert!(!lab.ok("plan x.npy --method ae").contains("ring"));
+}
+
+#[test]
+fn too_little_memory_is_refused_with_the_least_that_works() {
+    let lab = lab();
+    let output = lab.run("fit x.npy -o m --method ae --memory 4M --threads 2");
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    let least: f64 = message.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    lab.refuse(
+        2,
+        &format!("fit x.npy -o m --method ae --threads 2 --memory {}K", ((least - 0.2) * 1024.0) as u64),
+        &["about"],
+    );
+    lab.ok(&format!("fit x.npy -o m --method ae --threads 2 --memory {}K", ((least + 0.1) * 1024.0) as u64));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_streamed_file_that_shrinks_ends_the_fit_with_its_path_and_the_byte() {
+    let lab = lab();
+    let whole = lab.read("x.npy");
+    let child = lab
+        .command("fit x.npy -o m --method ae -d 3 --memory 20M")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first pass is under way once this much has been read.
+    let read = || {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap_or_default();
+        io.lines().find_map(|line| line.strip_prefix("rchar: ")).map_or(0, |bytes| bytes.parse::<u64>().unwrap())
+    };
+    while read() < 2 << 20 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    std::fs::OpenOptions::new().write(true).open(lab.path("x.npy")).unwrap().set_len(whole.len() as u64 / 3).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(4), "{message}");
+    assert!(message.contains("x.npy") && message.contains("byte") && message.contains("now"), "{message}");
+    assert!(!lab.listing().contains(&"m".to_string()));
+}
