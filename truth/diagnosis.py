@@ -58,7 +58,7 @@ def calibration(program: Program, seeds: int) -> Iterator[Calibration]:
         ((n, features), components, scale, spectrum), seed = item
 
         def flags(path: Path) -> Flags:
-            return program.flags(program.fit(path, METHOD, components), path)
+            return program.flags(program.fit(path, METHOD, components, seed=seed), path)
 
         found = with_file(clean(n, features, spectrum, scale, seed), flags)
         return found.within_score.mean(), found.within_orthogonal.mean()
@@ -88,7 +88,8 @@ def caught(program: Program, seeds: int, cases: Iterable[str] = CLUSTERS) -> Ite
         data = sample(*item)
 
         def flagged(path: Path) -> np.ndarray:
-            return program.flags(program.fit(path, METHOD, data.components), path).flag != "regular"
+            fit = program.fit(path, METHOD, data.components, seed=item[1])
+            return program.flags(fit, path).flag != "regular"
 
         found = with_file(data.points, flagged)
         return found[data.outlier].mean(), found[~data.outlier].mean()
@@ -116,7 +117,7 @@ def variances(program: Program, seeds: int, cases: Iterable[str]) -> Iterator[Va
 
     def one(item: tuple[str, int]) -> np.ndarray:
         data = sample(*item)
-        fit = with_file(data.points, lambda path: program.fit(path, METHOD, data.components))
+        fit = with_file(data.points, lambda path: program.fit(path, METHOD, data.components, seed=item[1]))
         # Components are ordered by share, and variances need not fall with it.
         return np.sort(fit.report["variances"])[::-1] / data.variances
 
@@ -145,7 +146,7 @@ def counted(program: Program, seeds: int) -> Iterator[Counted]:
     def one(item: tuple[str, int]) -> int:
         data = sample(*item)
         try:
-            fit = with_file(data.points, lambda path: program.fit(path, METHOD, "auto"))
+            fit = with_file(data.points, lambda path: program.fit(path, METHOD, "auto", seed=item[1]))
         except Refused:
             return 0
         return fit.report["n_components"]

@@ -78,10 +78,12 @@ class Program:
             raise Refused(done.returncode, lines[-1] if lines else "no message")
         return done.stdout
 
-    def fit(self, data: Path, method: str, components: int | str, *options: str, threads: int = 1) -> Fit:
+    def fit(
+        self, data: Path, method: str, components: int | str, *options: str, seed: int = 0, threads: int = 1
+    ) -> Fit:
         """A fit whose model lies beside its data."""
         model = data.with_suffix(f".{method}.safetensors")
-        asked = ("--method", method, "-d", components, "--threads", threads, "--json", *options)
+        asked = ("--method", method, "-d", components, "--seed", seed, "--threads", threads, "--json", *options)
         return Fit(json.loads(self.run("fit", data, "-o", model, *asked)), model)
 
     def flags(self, fit: Fit, data: Path, *options: str) -> Flags:

@@ -119,7 +119,7 @@ def markdown(outcome: Outcome, command: str) -> str:
         f"Made by `{command}`, which overwrites this file; {date.today()}, {machine()}.\n\n"
         f"Data with a known subspace and known outliers, seeds 0 to {outcome.seeds - 1}; what the cases are is in "
         "[truth/models.py](../truth/models.py). Methods run with their defaults and the true number of components; no "
-        "option depends on the case. Columns in bold are this program. Columns with ref. are figures of the reference "
-        "implementations, from [truth/README.md](../truth/README.md).\n"
+        "option depends on the case, and each data set draws its own pairs (its seed is the `--seed` of the fit). Columns "
+        "in bold are this program. Columns with ref. are figures of the reference implementations, from [truth/README.md](../truth/README.md).\n"
     )
     return head + "".join(f"\n## {title}\n\n{text}" for title, text in sections(outcome))

@@ -56,7 +56,7 @@ def measure(program: Program, methods: Sequence[str], cases: Sequence[str], seed
 
         def angle(path: Path, method: str) -> float | Refused:
             try:
-                fit = program.fit(path, method, data.components)
+                fit = program.fit(path, method, data.components, seed=item[1])
             except Refused as refused:
                 return refused
             return largest_angle(data.basis, fit.tensor("components"))
