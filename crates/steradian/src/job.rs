@@ -63,6 +63,39 @@ impl Work<'_> {
 }
 
 /// One pass, ready to be sent: what is summed, and what becomes of rows before they are.
+///
+/// Two machines with a file each, and no cluster: both make the same job, sum their own rows, and one of them merges.
+///
+/// ```
+/// use steradian::sums::Moments;
+/// use steradian::{ElementType, Job, Local, Sum};
+/// # use steradian_io::{NpyWriter, TableOptions, open};
+///
+/// let folder = std::env::temp_dir().join(format!("steradian-job-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder).unwrap();
+/// # let save = |name: &str, numbers: &[f64]| -> steradian::Result<()> {
+/// #     let mut file = NpyWriter::create(folder.join(name), ElementType::F64, &[numbers.len() / 2, 2])?;
+/// #     file.write(numbers)?;
+/// #     file.finish()
+/// # };
+/// save("first.npy", &[1.0, 2.0, 3.0, 4.0])?; // rows 0 and 1
+/// save("second.npy", &[5.0, 6.0])?; // row 2
+///
+/// // On each machine: the sum of its own file, as bytes. A job travels as bytes, too: `Job::to_bytes`.
+/// let machine = |name: &str, first_row: usize| -> steradian::Result<Vec<u8>> {
+///     let part = open(folder.join(name), &TableOptions::default())?;
+///     Job::new(&Moments::new(2, None))?.sum(&part, first_row, &Local::new(0)?)?.to_bytes()
+/// };
+/// let (first, second) = (machine("first.npy", 0)?, machine("second.npy", 2)?);
+///
+/// // On one of them: the sum of all rows, and what it means.
+/// let mean = Moments::new(2, None);
+/// let job = Job::new(&mean)?;
+/// let total = job.merge(&Sum::from_bytes(&first)?, &Sum::from_bytes(&second)?)?;
+/// assert_eq!(job.finish(&mean, &total, 3)?, [3.0, 4.0]);
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), steradian::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Job<'a> {
     envelope: Envelope<'a>,

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steradian::{Block, BlockElement, ElementType, Result, Rows, Shape, Source};
+use steradian::{Block, BlockData, BlockElement, ElementType, Result, Rows, Shape, Source};
 use steradian_io::{Data, Missing, TableOptions};
 
 use crate::errors::exception;
@@ -127,6 +127,37 @@ impl Samples {
             Place::File(data) => data.feature_names().map(<[String]>::to_vec),
             _ => None,
         }
+    }
+
+    /// Some rows, in this order, as an array of the type that they are read as.
+    fn take<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
+        let (samples, features) = self.shape();
+        if let Some(row) = rows.iter().find(|row| **row >= samples) {
+            return Err(PyValueError::new_err(format!("row {row} was asked for but there are {samples}")));
+        }
+        macro_rules! taken {
+            ($variant:ident) => {{
+                let taken = py.detach(|| -> Result<Vec<_>> {
+                    let mut taken = Vec::with_capacity(rows.len() * features);
+                    for &row in &rows {
+                        self.place.visit(row..row + 1, &mut |block| {
+                            if let BlockData::$variant(own) = block.data() {
+                                taken.extend((0..features).map(|column| own.get(0, column)));
+                            }
+                            Ok(())
+                        })?;
+                    }
+                    Ok(taken)
+                });
+                taken.map_err(exception)?.into_pyarray(py).reshape([rows.len(), features])?.into_any()
+            }};
+        }
+        Ok(match self.source().shape().element {
+            ElementType::U8 => taken!(U8),
+            ElementType::U16 => taken!(U16),
+            ElementType::F32 => taken!(F32),
+            ElementType::F64 => taken!(F64),
+        })
     }
 
     /// The rows of a table that were left out for a missing cell.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steradian import _parameters as parameters
 from steradian._subspace import Subspace
@@ -111,6 +111,8 @@ class AngularEmbedding(Subspace):
     >>> bool(model.support_[:20].any())
     False
     """
+
+    _ON_CLUSTERS: ClassVar[bool] = True
 
     angular_shares_: npt.NDArray[np.float64]
     pivot_: int | None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SamplesLike: TypeAlias = Any
 """An array of numbers, a data frame, a path, or what :func:`open` returned: they have no common type."""
 
-__all__ = ["Samples", "SamplesLike", "open", "read"]
+__all__ = ["Samples", "SamplesLike", "is_elsewhere", "open", "read"]
 
 
 def open(  # noqa: A001
@@ -63,6 +63,12 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
         samples = X
     elif isinstance(X, (str, os.PathLike)):
         samples = Samples.from_path(os.fspath(X))
+    elif is_elsewhere(X):
+        msg = (
+            f"{reader} reads data in memory, and a Dask collection lies elsewhere; call a fitted model on each part, "
+            "for example X.map_blocks(model.predict, drop_axis=1, dtype=int)"
+        )
+        raise TypeError(msg)
     elif _is_sparse(X):
         msg = (
             f"Sparse data was passed ({type(X).__name__} of shape {X.shape}), but dense data is required; "
@@ -77,6 +83,15 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
         samples = Samples.from_array(_numbers(X))
     _require_size(samples.shape, reader, minimum)
     return samples
+
+
+def is_elsewhere(X: SamplesLike) -> bool:
+    """Whether data are a Dask collection, whose rows are made by tasks."""
+    dask = sys.modules.get("dask.base")
+    if dask is None:
+        return False
+    parts = list(X) if isinstance(X, (list, tuple)) else [X]
+    return bool(parts) and all(dask.is_dask_collection(part) for part in parts)
 
 
 def _is_sparse(X: SamplesLike) -> bool:

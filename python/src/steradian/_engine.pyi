@@ -6,7 +6,21 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Model", "Samples", "Screen", "fit", "pursue", "screen"]
+__all__ = [
+    "VERSION",
+    "Job",
+    "Model",
+    "Samples",
+    "Screen",
+    "Sum",
+    "fit",
+    "fit_elsewhere",
+    "pursue",
+    "screen",
+    "total_variance_elsewhere",
+]
+
+VERSION: str
 
 _Callback = Callable[[str, int, int, int], object]
 _Doubles = npt.NDArray[np.float64]
@@ -20,6 +34,35 @@ def pursue(
 def screen(
     samples: Samples, settings: Mapping[str, object], *, threads: int = 0, callback: _Callback | None = None
 ) -> Screen: ...
+def fit_elsewhere(
+    elsewhere: object, like: Samples, samples: int, settings: Mapping[str, object], *, threads: int = 0
+) -> Model: ...
+def total_variance_elsewhere(
+    elsewhere: object, like: Samples, samples: int, model: Model, *, threads: int = 0
+) -> float: ...
+
+@final
+class Job:
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Job: ...
+    @staticmethod
+    def mean(features: int) -> Job: ...
+    @staticmethod
+    def scatter(center: Sequence[float], uniform: bool) -> Job: ...
+    def to_bytes(self) -> bytes: ...
+    def sum(self, samples: Samples, first: int, *, threads: int = 0) -> Sum: ...
+    def merge(self, left: Sum, right: Sum, *, threads: int = 0) -> Sum: ...
+    def finish_mean(self, features: int, sum: Sum, samples: int) -> _Doubles: ...
+    def finish_scatter(self, center: Sequence[float], uniform: bool, sum: Sum, samples: int) -> _Doubles: ...
+
+@final
+class Sum:
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Sum: ...
+    def to_bytes(self) -> bytes: ...
+    @property
+    def rows(self) -> tuple[int, int]: ...
+    def __sizeof__(self) -> int: ...
 
 @final
 class Samples:
@@ -39,6 +82,7 @@ class Samples:
     def image(self) -> tuple[int, int] | None: ...
     @property
     def feature_names(self) -> list[str] | None: ...
+    def take(self, rows: Sequence[int]) -> npt.NDArray[Any]: ...
     @property
     def dropped_rows(self) -> list[int]: ...
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from steradian._data import SamplesLike, read
+from steradian._data import SamplesLike, is_elsewhere, read
 from steradian._names import check_names, check_width, learn_names
 from steradian._progress import Callback, EngineCallback, engine_callback
 from steradian._threads import threads
@@ -30,6 +30,9 @@ class Estimator(BaseEstimator):
     _LEARNED: ClassVar[tuple[str, ...]] = ("_model",)
     """Attributes that come and go with a fit, beside those that end in an underscore."""
 
+    _ON_CLUSTERS: ClassVar[bool] = False
+    """Whether rows may lie on a cluster."""
+
     _model: Any
     n_jobs: int | None
     verbose: bool | int
@@ -39,7 +42,7 @@ class Estimator(BaseEstimator):
         """What the engine is asked to do."""
         raise NotImplementedError
 
-    def _run(self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None) -> Any:
+    def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> Any:
         """What the engine found."""
         raise NotImplementedError
 
@@ -64,6 +67,8 @@ class Estimator(BaseEstimator):
         ----------
         X : array of (samples, features) or (samples, height, width), data frame, path or Samples
             Numbers of uint8, uint16, float32 and float64 are read as they are; other numbers are converted by block.
+            :class:`AngularEmbedding` and :class:`PCA` also take a dask array or a list of ``dask.delayed`` parts; see
+            :mod:`steradian.dask`.
         y : ignored
             For scikit-learn's pipelines.
         callback : callable, optional
@@ -75,7 +80,7 @@ class Estimator(BaseEstimator):
         """
         self._forget()
         try:
-            samples = read(X, reader=type(self).__name__, minimum=2)
+            samples = self._of_fit(X)
             settings = self._settings()
             report = engine_callback(self.verbose, callback)
             learn_names(self, X, samples)
@@ -88,6 +93,14 @@ class Estimator(BaseEstimator):
         for warning in model.warnings:
             warnings.warn(warning, category, stacklevel=2)
         return self
+
+    def _of_fit(self, X: SamplesLike) -> Any:
+        """Samples to fit to; those of a cluster only where the method can send its passes there."""
+        if is_elsewhere(X) and self._ON_CLUSTERS:
+            from steradian.dask import Partitions
+
+            return Partitions(X, reader=type(self).__name__, minimum=2)
+        return read(X, reader=type(self).__name__, minimum=2)
 
     def _samples(self, X: SamplesLike) -> _engine.Samples:
         """Samples to use the fit on."""

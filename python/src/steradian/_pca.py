@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steradian import _parameters as parameters
 from steradian._subspace import Subspace
@@ -44,6 +44,8 @@ class PCA(Subspace):
     >>> PCA(1).fit(X).components_.round(2)
     array([[0.44, 0.9 ]])
     """
+
+    _ON_CLUSTERS: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from steradian import _engine
-from steradian._data import SamplesLike, read
+from steradian._data import SamplesLike, is_elsewhere, read
 from steradian._diagnosis import Diagnosis
 from steradian._estimator import Estimator
 from steradian._total_variance import TotalVariance
@@ -42,10 +42,11 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     sine_bound_: float
     converged_: bool
 
-    def _run(
-        self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
-    ) -> _engine.Model:
-        model = _engine.fit(samples, settings, threads=self._threads(), callback=callback)
+    def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> _engine.Model:
+        if not isinstance(samples, _engine.Samples):
+            model: _engine.Model = samples.fit(settings, self._threads(), callback)
+        else:
+            model = _engine.fit(samples, settings, threads=self._threads(), callback=callback)
         self._total_variance = TotalVariance(model, samples, self._threads())
         return model
 
@@ -74,8 +75,14 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Returns
         -------
         ndarray of shape (samples, n_components_)
-            float64 for data of float64 and wider integers, else float32.
+            float64 for data of float64 and wider integers, else float32. For a dask array it is a lazy dask array,
+            for a list of ``dask.delayed`` parts a list of those.
         """
+        if is_elsewhere(X):
+            from steradian.dask import transformed
+
+            check_is_fitted(self)
+            return transformed(self._model, X, bool(robust))
         samples = self._samples(X)
         return self._model.transform(samples, robust=bool(robust), threads=self._threads(), callback=self._report())
 

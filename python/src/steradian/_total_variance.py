@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steradian import _engine
+
 if TYPE_CHECKING:
-    from steradian import _engine
+    from steradian.dask import Partitions
 
 SMALL = 1 << 18
 """Numbers among which the total is found in about a millisecond."""
@@ -18,17 +20,20 @@ SMALL = 1 << 18
 class TotalVariance:
     """The total variance of the data of a fit."""
 
-    def __init__(self, model: _engine.Model, samples: _engine.Samples | None, threads: int) -> None:
+    def __init__(self, model: _engine.Model, samples: _engine.Samples | Partitions | None, threads: int) -> None:
         self._value = model.total_variance
         self._samples = samples
         self._threads = threads
-        if samples is not None and samples.shape[0] * samples.shape[1] <= SMALL:
+        if isinstance(samples, _engine.Samples) and samples.shape[0] * samples.shape[1] <= SMALL:
             self.measured(model)
 
     def measured(self, model: _engine.Model) -> float | None:
         """The total; `None` when it was never measured and the data are gone."""
         if self._value is None and self._samples is not None:
-            self._value = model.measure_total_variance(self._samples, threads=self._threads)
+            if isinstance(self._samples, _engine.Samples):
+                self._value = model.measure_total_variance(self._samples, threads=self._threads)
+            else:
+                self._value = self._samples.total_variance(model, self._threads)
         self._samples = None
         return self._value
 

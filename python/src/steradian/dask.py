@@ -1,0 +1,269 @@
+"""Fits on data that live on a Dask cluster: passes go to the rows, sums come back.
+
+There is nothing to call here: ``fit`` and ``transform`` of :class:`~steradian.AngularEmbedding` and
+:class:`~steradian.PCA` take a dask array, or a list of ``dask.delayed`` parts (arrays, data frames, or paths that
+workers can open). The driver runs the control flow. Each pass is one task per row chunk, named after what it does, and
+tasks that merge their sums along a fixed binary tree; what reaches the driver is one sum. So the model depends on where
+chunks begin and end, but not on the number of workers or threads, nor on workers that died on the way.
+
+A fit runs on the active :class:`distributed.Client`; where there is none, on Dask's local scheduler.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import dask
+import numpy as np
+from dask.base import compute
+from dask.delayed import Delayed, delayed
+
+from steradian import _engine, _parts
+from steradian._data import Samples, SamplesLike, read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steradian._progress import EngineCallback
+
+__all__ = ["Partitions"]
+
+_AGAIN = "start the cluster, or connect to it, and fit again: the estimator is unfitted"
+
+
+class Partitions:
+    """Rows on a cluster, in order: what a fit knows of them, and how it has them summed."""
+
+    feature_names = None
+
+    def __init__(self, X: SamplesLike, *, reader: str, minimum: int = 1) -> None:
+        self._client = _active_client()
+        self._report: EngineCallback | None = None
+        self._token = uuid.uuid4().hex[:12]
+        _require_one_version(self._client)
+        parts, looks = _of_array(X, self) if _is_array(X) else _of_list(X, self)
+        full = [(part, look) for part, look in zip(parts, looks, strict=True) if look[0] > 0]
+        _require_alike([look for _, look in full])
+        self._parts = [part for part, _ in full]
+        self._looks = [look for _, look in full]
+        self._ends = list(accumulate(look[0] for look in self._looks))
+        self._samples = self._ends[-1] if self._ends else 0
+        if self._samples < minimum:
+            msg = f"Found data with {self._samples} sample(s) while a minimum of {minimum} is required by {reader}."
+            raise ValueError(msg)
+        self._like = _like(self._looks[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features."""
+        return self._samples, self._like.shape[1]
+
+    @property
+    def element(self) -> str:
+        """The type that numbers are read as."""
+        return self._like.element
+
+    def fit(self, settings: dict[str, Any], threads: int, report: EngineCallback | None) -> _engine.Model:
+        """A model of all rows; `threads` are for the driver's own part."""
+        self._report = report
+        return _engine.fit_elsewhere(self, self._like, self._samples, settings, threads=threads)
+
+    def total_variance(self, model: _engine.Model, threads: int) -> float:
+        """The total variance of the rows of a model."""
+        return _engine.total_variance_elsewhere(self, self._like, self._samples, model, threads=threads)
+
+    def sum(self, job: bytes, name: str, number: int) -> _engine.Sum:
+        """The sum of all rows, by one task a part and one a merge. The engine calls this once a pass."""
+        label = f"steradian-{name.replace(' ', '-')}-{number}-{self._token}"
+        parcel = delayed(_parts.Parcel, traverse=False)(job, _parts.version(), dask_key_name=f"{label}-job")
+        summing = delayed(_parts.sum_part, traverse=False)
+        merging = delayed(_parts.merge_sums, traverse=False)
+        firsts = [0, *self._ends]
+        sums = [
+            summing(part, parcel, first, look, dask_key_name=f"{label}-part-{i}")
+            for i, (part, first, look) in enumerate(zip(self._parts, firsts, self._looks, strict=False))
+        ]
+        level = 0
+        while len(sums) > 1:
+            merged = [
+                merging(sums[i], sums[i + 1], parcel, dask_key_name=f"{label}-merge-{level}-{i // 2}")
+                for i in range(0, len(sums) - 1, 2)
+            ]
+            sums = merged + sums[len(merged) * 2 :]
+            level += 1
+        found: _engine.Sum | _parts.Wrong = self._computed(sums[0], f"pass {number} ({name})")
+        if isinstance(found, Exception):
+            raise found
+        if self._report is not None:
+            total = self._samples * self.shape[1] * np.dtype(self.element).itemsize
+            self._report(name, number, total, total)
+        return found
+
+    def fetch(self, rows: list[int]) -> Samples:
+        """Some rows, in this order, which is ascending. The engine calls this for the few that it looks at."""
+        taking = delayed(_parts.take, traverse=False)
+        firsts = np.asarray([0, *self._ends])
+        owners = np.searchsorted(firsts, rows, side="right") - 1
+        tasks = []
+        for owner in np.unique(owners):
+            own = [int(row - firsts[owner]) for row in np.asarray(rows)[owners == owner]]
+            key = f"steradian-rows-{self._token}-{uuid.uuid4().hex[:8]}-{owner}"
+            tasks.append(taking(self._parts[owner], own, dask_key_name=key))
+        together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-rows-{uuid.uuid4().hex}")
+        return Samples.from_array(np.concatenate(self._computed(together, "reading single rows")))
+
+    def _computed(self, what: Delayed, doing: str) -> Any:
+        """The value of `what`; what goes wrong with the cluster itself is said in one line."""
+        if self._client is None:
+            return compute(what)[0]
+        from distributed import KilledWorker
+        from distributed.comm.core import CommClosedError
+
+        if self._client.status != "running":
+            msg = f"the Dask client is {self._client.status} before {doing}; {_AGAIN}"
+            raise ConnectionError(msg)
+        # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}):
+            future = self._client.compute(what)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+        except KilledWorker as error:
+            msg = (
+                f"workers died again and again during {doing}, at the task {error.task}; the usual reason is memory: "
+                "use smaller row chunks, or workers with more memory"
+            )
+            raise RuntimeError(msg) from error
+        except (CommClosedError, TimeoutError) as error:
+            msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
+            raise ConnectionError(msg) from error
+        except Exception as error:
+            if future.cancelled() or self._client.status != "running":
+                msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
+                raise ConnectionError(msg) from error
+            raise
+
+
+def transformed(model: _engine.Model, X: SamplesLike, robust: bool) -> Any:
+    """Scores of data on a cluster, as lazy as they are: an array for an array, a list for a list."""
+    if not _is_array(X):
+        lazy_model = delayed(model, pure=False, traverse=False)
+        scoring = delayed(_parts.transform_part, traverse=False)
+        return [scoring(part, lazy_model, robust) for part in X]
+    _require_whole_rows(X)
+    features = int(np.prod(X.shape[1:]))
+    if features != model.n_features:
+        msg = f"X has {features} features, but the model is expecting {model.n_features} features as input."
+        raise ValueError(msg)
+    one = model.transform(Samples.from_array(np.zeros((1, *X.shape[1:]), X.dtype)))
+    return X.map_blocks(
+        _parts.transform_part,
+        delayed(model, pure=False, traverse=False),
+        robust,
+        dtype=one.dtype,
+        drop_axis=list(range(1, X.ndim)),
+        new_axis=[1],
+        chunks=(X.chunks[0], (one.shape[1],)),
+        meta=one[:0],
+        name=f"steradian-transform-{uuid.uuid4().hex}",
+    )
+
+
+def _is_array(X: SamplesLike) -> bool:
+    arrays = sys.modules.get("dask.array")
+    return arrays is not None and isinstance(X, arrays.Array)
+
+
+def _active_client() -> Any:
+    """The client that is active in this process; `None` where Dask's local scheduler is to be used."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _require_one_version(client: Any) -> None:
+    """Refuse workers with another version of the package, or without it."""
+    if client is None:
+        return
+    if client.status != "running":
+        msg = f"the Dask client is {client.status}; {_AGAIN}"
+        raise ConnectionError(msg)
+    own = _parts.version()
+    for worker, found in client.run(_parts.version, on_error="return").items():
+        if isinstance(found, BaseException):
+            msg = f"worker {worker} cannot use the package steradian ({found}); install steradian {own} there"
+            raise TypeError(msg)
+        if found != own:
+            msg = f"worker {worker} has steradian {found} but this process has {own}; install one version everywhere"
+            raise ValueError(msg)
+
+
+def _require_whole_rows(X: Any) -> None:
+    if X.ndim not in (2, 3):
+        msg = (
+            f"Expected 2D array, got {X.ndim}D array instead (shape {X.shape}); images may be (samples, height, width)."
+        )
+        raise ValueError(msg)
+    if any(blocks != 1 for blocks in X.numblocks[1:]):
+        across = " x ".join(str(blocks) for blocks in X.numblocks[1:])
+        axes = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))
+        msg = f"the rows of X are cut into {across} chunks; keep rows whole by X.rechunk({{{axes}}}).persist()"
+        raise ValueError(msg)
+
+
+def _of_array(X: Any, partitions: Partitions) -> tuple[list[Delayed], list[_parts.Look]]:
+    _require_whole_rows(X)
+    if np.isnan(sum(X.shape[1:])):
+        msg = f"the number of features of X is not known (shape {X.shape}); call X.compute_chunk_sizes() first"
+        raise ValueError(msg)
+    parts = list(X.to_delayed().ravel())
+    probe = read(np.empty((1, *X.shape[1:]), X.dtype), reader="a dask array")
+    if np.isnan(X.chunks[0]).any():
+        return parts, _looked_at(parts, partitions)
+    return parts, [(int(rows), probe.shape[1], probe.element, probe.image) for rows in X.chunks[0]]
+
+
+def _of_list(X: Sequence[Delayed], partitions: Partitions) -> tuple[list[Delayed], list[_parts.Look]]:
+    parts = list(X)
+    return parts, _looked_at(parts, partitions)
+
+
+def _looked_at(parts: list[Delayed], partitions: Partitions) -> list[_parts.Look]:
+    """What parts of unknown size are: each is made once for this."""
+    looking = delayed(_parts.look, traverse=False)
+    tasks = [looking(part, dask_key_name=f"steradian-look-{uuid.uuid4().hex[:12]}-{i}") for i, part in enumerate(parts)]
+    together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-look-{uuid.uuid4().hex}")
+    found: list[_parts.Look | _parts.Wrong] = partitions._computed(together, "looking at the partitions")
+    looks: list[_parts.Look] = []
+    for i, look in enumerate(found):
+        if isinstance(look, Exception):
+            msg = f"partition {i}: {look}"
+            raise type(look)(msg)
+        looks.append(look)
+    return looks
+
+
+def _require_alike(looks: list[_parts.Look]) -> None:
+    for i, look in enumerate(looks):
+        if look[1:] != looks[0][1:]:
+            (_, features, element, _), (_, wanted, wanted_element, _) = look, looks[0]
+            msg = (
+                f"partition {i} (empty ones not counted) has {features} features of {element} where the first has "
+                f"{wanted} of {wanted_element}; give partitions of one width and type"
+            )
+            raise ValueError(msg)
+
+
+def _like(look: _parts.Look) -> Samples:
+    """No samples, of the features and the type of a part."""
+    _, features, element, image = look
+    return Samples.from_array(np.empty((0, *(image or (features,))), np.dtype(element)))

@@ -1,0 +1,278 @@
+"""Fits on a real Dask cluster of two worker processes: the same bytes whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.base import clone
+
+import steradian
+from steradian import PCA, AngularEmbedding, _parts
+
+
+def _cluster(workers: int) -> LocalCluster:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the dashboard's port may be taken
+        return LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, memory_limit=0)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Any:
+    with _cluster(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Any:
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=30)
+        yield client
+
+
+def _samples(n: int = 600, features: int = 12) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((n, 3)) @ (rng.standard_normal((3, features)) * [[5], [3], [2]])
+    X += 0.1 * rng.standard_normal((n, features)) + 2
+    X[::5] += 30 * rng.standard_normal(features)
+    return X
+
+
+def _sine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.linalg.norm(a - (a @ b.T) @ b, 2))
+
+
+def _bytes(model: Any) -> bytes:
+    return bytes(model._model.to_bytes())
+
+
+ESTIMATORS = {
+    "ae": AngularEmbedding(3, center="mean", screen=None, loss="squared_cosine"),
+    "angular": AngularEmbedding(3, screen=None),
+    "robust": AngularEmbedding(3),
+    "robust krylov": AngularEmbedding(3, solver="krylov"),
+    "mad": AngularEmbedding(2, scale="mad", screen=None),
+    "auto": AngularEmbedding("auto", screen=None, loss="squared_cosine", center="mean"),
+    "pca": PCA(3),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_the_answer_of_one_machine(client: Client, name: str) -> None:
+    X = _samples()
+    alone = clone(ESTIMATORS[name]).fit(X)
+    lazy = da.from_array(X, chunks=((100, 1, 250, 249), -1))
+    model = clone(ESTIMATORS[name]).fit(lazy)
+    assert _sine(model.components_, alone.components_) < 2e-5
+    np.testing.assert_array_equal(model.support_, alone.support_)
+    np.testing.assert_allclose(model.explained_variance_, alone.explained_variance_, rtol=1e-4)
+    np.testing.assert_allclose(model.explained_variance_ratio_, alone.explained_variance_ratio_, rtol=1e-4)
+    scores = model.transform(lazy)
+    assert isinstance(scores, da.Array)
+    assert scores.chunks == (lazy.chunks[0], (model.n_components_,))
+    np.testing.assert_allclose(scores.compute(), model.transform(X), rtol=1e-12, atol=1e-12)
+
+
+def test_the_same_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster) -> None:
+    X = da.from_array((_samples(900) * 4 + 100).clip(0, 255).astype(np.uint8), chunks=(200, -1))
+    none = _bytes(AngularEmbedding(2).fit(X))
+    with _cluster(1) as single, Client(single):
+        assert none == _bytes(AngularEmbedding(2).fit(X))
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=30)
+        assert none == _bytes(AngularEmbedding(2).fit(X))
+        assert none == _bytes(AngularEmbedding(2).fit(X.persist()))
+
+
+def test_parts_may_be_arrays_frames_and_paths(client: Client, tmp_path: Path) -> None:
+    import pandas as pd
+
+    X = _samples(300, 5)
+    np.save(tmp_path / "last.npy", X[200:])
+    parts = [
+        dask.delayed(X[:90]),
+        dask.delayed(X[:0]),
+        dask.delayed(pd.DataFrame)(X[90:200]),
+        dask.delayed(str)(tmp_path / "last.npy"),
+    ]
+    model = AngularEmbedding(2).fit(parts)
+    same = AngularEmbedding(2).fit(da.from_array(X, chunks=((90, 110, 100), -1)))
+    assert _bytes(model) == _bytes(same)
+    scores = model.transform(parts)
+    np.testing.assert_array_equal(np.concatenate(dask.compute(*scores)), model.transform(X))
+
+
+def test_images_unknown_lengths_and_empty_chunks(client: Client) -> None:
+    images = _samples(200, 12).astype(np.float32).reshape(200, 3, 4)
+    lazy = da.from_array(images, chunks=((50, 0, 150), -1, -1))
+    model = AngularEmbedding(2, screen=None).fit(lazy)
+    assert model._model.image == (3, 4)
+    kept = lazy[lazy[:, 0, 0] < 1e9]
+    assert np.isnan(kept.shape[0])
+    assert _bytes(AngularEmbedding(2, screen=None).fit(kept)) == _bytes(model)
+    np.testing.assert_array_equal(model.transform(lazy).compute(), model.transform(images))
+
+
+def test_passes_have_names_and_are_reported(client: Client) -> None:
+    heard = []
+    X = da.from_array(_samples(200, 5), chunks=(100, -1)).persist()
+    model = AngularEmbedding(2).fit(X, callback=heard.append)
+    assert [progress.pass_number for progress in heard] == list(range(1, model.n_passes_ + 1))
+    assert all(progress.bytes_read == progress.bytes_total == 200 * 5 * 8 for progress in heard)
+    ran = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
+    assert {"steradian-mean", "steradian-outlyingness"} & set(ran)
+
+    class EnoughError(Exception):
+        pass
+
+    def stop(progress: steradian.Progress) -> None:
+        raise EnoughError
+
+    fresh = AngularEmbedding(2)
+    with pytest.raises(EnoughError):
+        fresh.fit(X, callback=stop)
+    assert not hasattr(fresh, "components_")
+
+
+def test_bad_numbers_are_named_by_their_row_and_the_earliest_wins(client: Client) -> None:
+    X = _samples(400, 5)
+    X[399, 2] = np.nan
+    with pytest.raises(ValueError, match="row 399"):
+        AngularEmbedding(2).fit(da.from_array(X, chunks=(100, -1)))
+    X[123, 1] = np.inf
+    for _ in range(3):
+        with pytest.raises(ValueError, match="row 123"):
+            AngularEmbedding(2).fit(da.from_array(X, chunks=(100, -1)))
+
+
+def _whole(features: int = 4, dtype: type = np.float64) -> Any:
+    return dask.delayed(np.ones)((3, features), dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("X", "error", "words"),
+    [
+        ([_whole(), _whole(0), _whole(5)], ValueError, "partition 1: Found array with 0 feature"),
+        ([_whole(), _whole(5)], ValueError, "partition 1 .* 5 features .* one width"),
+        ([_whole(), _whole(dtype=np.float32)], ValueError, "float32 where the first has 4 of float64"),
+        ([dask.delayed(list)("ab"), _whole()], ValueError, "partition 0: dtype <U1"),
+        ([dask.delayed(np.ones)((0, 3))], ValueError, r"0 sample\(s\) while a minimum of 2"),
+        (da.ones((20, 6), chunks=(10, 3)), ValueError, r"rechunk\(\{1: -1\}\)"),
+        (da.ones(20, chunks=10), ValueError, "got 1D array"),
+        (da.ones((20, 6), chunks=(10, 6), dtype=complex), ValueError, "Complex data not supported"),
+    ],
+)
+def test_what_is_refused_by_a_look(client: Client, X: Any, error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        AngularEmbedding(2).fit(X)
+
+
+def test_what_needs_pairs_of_samples_is_refused_with_a_remedy(client: Client) -> None:
+    X = da.from_array(_samples(60, 4), chunks=(30, -1))
+    with pytest.raises(ValueError, match=r"every pair of samples.*screen = "):
+        AngularEmbedding.paper(2, max_angle=60).fit(X)
+    with pytest.raises(ValueError, match="solver krylov"):
+        AngularEmbedding(2, solver="gram").fit(X)
+    with pytest.raises(ValueError, match=r"cells = .keep"):
+        AngularEmbedding(2, cells="clean").fit(X)
+    with pytest.raises(TypeError, match="reads data in memory"):
+        steradian.EMPCA(2).fit(X)
+    model = AngularEmbedding(2).fit(X)
+    with pytest.raises(TypeError, match="map_blocks"):
+        model.predict(X)
+    lazy = X.map_blocks(model.predict, drop_axis=1, dtype=int)
+    np.testing.assert_array_equal(lazy.compute(), model.predict(X.compute()))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.transform(X[:, :3])
+
+
+def _pretend(version: str | None) -> None:
+    """Makes this process one with another version of the package."""
+    _parts._engine = type("Other", (), {"VERSION": version, "Job": _parts._engine.Job, "Sum": _parts._engine.Sum})
+
+
+def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> None:
+    X = da.from_array(_samples(60, 4), chunks=(30, -1))
+    worker = next(iter(client.scheduler_info()["workers"]))
+    try:
+        client.run(_pretend, "0.0.9", workers=[worker])
+        with pytest.raises(ValueError, match=f"worker {worker} has steradian 0.0.9 but this process has"):
+            AngularEmbedding(2).fit(X)
+    finally:
+        client.restart_workers([worker])
+    # One that comes later meets the pass itself.
+    parcel = _parts.Parcel(steradian._engine.Job.mean(4).to_bytes(), "0.0.9")
+    assert "install one version" in str(_parts.sum_part(_samples(9, 4), parcel, 0, (9, 4, "float64", None)))
+
+
+def _load(path: str, first: int, last: int) -> np.ndarray:
+    time.sleep(0.02)  # as a disk would take
+    return np.load(path, mmap_mode="r")[first:last]
+
+
+def test_a_worker_killed_in_the_middle_leaves_the_same_bytes(client: Client, tmp_path: Path) -> None:
+    X = (_samples(800) * 4 + 100).clip(0, 255).astype(np.uint8)
+    np.save(tmp_path / "X.npy", X)
+    parts = [
+        da.from_delayed(dask.delayed(_load)(str(tmp_path / "X.npy"), first, first + 200), (200, 12), np.uint8)
+        for first in range(0, 800, 200)
+    ]
+    lazy = da.concatenate(parts)
+    model = AngularEmbedding(2, n_directions=40)
+    calm = _bytes(model.fit(lazy))
+    for when in (2, model.n_passes_ - 2):
+        victim = sorted(client.run(os.getpid).values())[0]
+        killer = threading.Timer(0.03, os.kill, (victim, signal.SIGKILL))
+
+        def kill(progress: steradian.Progress, when: int = when, killer: threading.Timer = killer) -> None:
+            if progress.pass_number == when:
+                killer.start()
+
+        fit = AngularEmbedding(2, n_directions=40).fit(lazy, callback=kill)
+        killer.join()
+        assert _bytes(fit) == calm
+        client.wait_for_workers(2, timeout=30)
+        assert victim not in client.run(os.getpid).values()
+
+
+def test_a_cluster_that_goes_away_is_a_clear_error(tmp_path: Path) -> None:
+    cluster = _cluster(1)
+    client = Client(cluster)
+    lazy = da.from_array(_samples(100, 4), chunks=(50, -1))
+    model = AngularEmbedding(2)
+    try:
+        with pytest.raises(ConnectionError, match="fit again"):
+            model.fit(lazy, callback=lambda progress: client.close() if progress.pass_number == 3 else None)
+        assert not hasattr(model, "components_")
+    finally:
+        client.close()
+        cluster.close()
+
+
+def test_a_scheduler_that_dies_in_mid_pass(tmp_path: Path) -> None:
+    cluster = _cluster(1)
+    client = Client(cluster)
+    slow = da.from_delayed(dask.delayed(_slow)(), (50, 4), np.float64)
+    closer = threading.Timer(0.3, cluster.close)
+    closer.start()
+    try:
+        with pytest.raises(ConnectionError, match=r"went away during pass 1 .*fit again"):
+            AngularEmbedding(2).fit(slow)
+    finally:
+        closer.join()
+        client.close()
+
+
+def _slow() -> np.ndarray:
+    time.sleep(3)
+    return np.ones((50, 4))
