@@ -135,3 +135,14 @@ def test_a_table_with_options(program: str, tmp_path: Path) -> None:
     assert list(model.feature_names_in_) == ["a", "c", "b"]
     with pytest.raises(ValueError, match=r'missing = .fill. is not known; use "error" or "drop"'):
         steradian.open(tmp_path / "t.csv", missing="fill")
+
+
+def test_exact_is_the_command_lines(program: str, table: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", table)
+    tae = ["--method", "tae", "--angle", "75", "-d", 2]
+    run(program, "fit", tmp_path / "x.npy", "-o", tmp_path / "theirs", *tae, "--exact")
+    AngularEmbedding.paper(2, 75).fit(table, exact=True).save(tmp_path / "ours")
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    shown = json.loads(run(program, "inspect", tmp_path / "ours", "--json"))
+    assert shown["parameters"]["counting"] == "exact"
+    assert shown["parameters"]["exact"]

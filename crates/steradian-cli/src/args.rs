@@ -182,7 +182,7 @@ pub struct FitOptions {
     /// Let transform and reconstruct use robust scores for this model, as if they were asked to
     #[arg(long)]
     pub robust_scores: bool,
-    /// Count the cone's samples exactly; always so in this version
+    /// Meet all pairs of samples to find the cone's axis, however long it takes; tae only
     #[arg(long)]
     pub exact: bool,
     /// How eigenvectors are found: auto takes the cheapest

@@ -1,6 +1,6 @@
 //! From options to a configuration: a method's preset, then what was asked on top of it.
 
-use steradian::{Center, Config, Error, Method, Result, Screen};
+use steradian::{Center, Config, Counting, Error, Method, Result, Screen};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
 
@@ -14,6 +14,9 @@ impl FitOptions {
             Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
         }
         self.cone.adjust(self.method.name(), &mut config.screen)?;
+        if let (Screen::Cone(cone), true) = (&mut config.screen, self.exact) {
+            cone.counting = Counting::Exact;
+        }
         match (&mut config.screen, self.directions) {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(directions)) => screen.directions = directions,

@@ -3,7 +3,7 @@
 
 use divan::counter::ItemsCount;
 use steradian::sums::{
-    Coefficients, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
+    Coefficients, ConeRule, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
 };
 use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Memory, Runner, Weighting};
 
@@ -99,7 +99,7 @@ fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let center = vec![60.0; features];
     let directions = Directions::new(&center, Weighting::InverseNorm, None);
     bencher.counter(ItemsCount::new(samples * (samples + tile) * features)).bench_local(|| {
-        runner.run_pairs(&Neighbours::new(directions, samples, Cosine::Abs, 0.5), &source, tile).unwrap()
+        runner.run_pairs(&Neighbours::new(ConeRule::new(directions, Cosine::Abs, 0.5), samples), &source, tile).unwrap()
     });
 }
 

@@ -64,6 +64,19 @@ pub enum Ties {
     Density,
 }
 
+/// How the sample with most others in its cone is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Counting {
+    /// All pairs where that takes up to a minute at a usual rate, else by elimination; the shape alone decides.
+    #[default]
+    Auto,
+    /// All pairs of samples are met.
+    Exact,
+    /// Candidates are compared on random anchors until few are left, and those are counted exactly.
+    Elimination,
+}
+
 /// The cone of the trimmed angular embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cone {
@@ -75,11 +88,19 @@ pub struct Cone {
     pub ties: Ties,
     /// Whether the mean of the kept samples becomes the center before decomposing.
     pub recenter: bool,
+    /// How the pivot is found.
+    pub counting: Counting,
 }
 
 impl Default for Cone {
     fn default() -> Self {
-        Self { angle: Angle::Degrees(60.0), cosine: Cosine::Abs, ties: Ties::Index, recenter: false }
+        Self {
+            angle: Angle::Degrees(60.0),
+            cosine: Cosine::Abs,
+            ties: Ties::Index,
+            recenter: false,
+            counting: Counting::Auto,
+        }
     }
 }
 

@@ -48,8 +48,8 @@ pub mod wire;
 pub use block::{Block, BlockData, BlockElement, Rows};
 pub use cluster::{Cluster, Dispatch, Remote};
 pub use config::{
-    Angle, Cells, Center, Components, Cone, Config, Cosine, Loss, Method, Outlyingness, Scaling, Screen, Solver, Ties,
-    Weighting,
+    Angle, Cells, Center, Components, Cone, Config, Cosine, Counting, Loss, Method, Outlyingness, Scaling, Screen,
+    Solver, Ties, Weighting,
 };
 pub use diagnose::{Diagnosis, Flag};
 pub use element::{Element, ElementType};
@@ -57,7 +57,7 @@ pub use embedding::AngularEmbedding;
 pub use error::{Error, Result};
 pub use job::{Job, Sum, Work};
 pub use linalg::Matrix;
-pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
+pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Elimination, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
 pub use plan::{Plan, Step, size};
 pub use recipe::Recipe;

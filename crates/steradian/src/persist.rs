@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Map, Value, json};
 
-use crate::config::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
+use crate::config::{Angle, Center, Components, Cone, Config, Counting, Method, Outlyingness, Screen};
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
 use crate::model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
@@ -43,7 +43,7 @@ impl Model {
             parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
             parameters["pairs"] = json!(pairs);
         }
-        if let Screen::Cone(Cone { angle, cosine, ties, recenter }) = config.screen {
+        if let Screen::Cone(Cone { angle, cosine, ties, recenter, counting }) = config.screen {
             let degrees = match angle {
                 Angle::Degrees(degrees) => json!(degrees),
                 Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
@@ -53,6 +53,8 @@ impl Model {
             parameters["cosine"] = json!(cosine);
             parameters["ties"] = json!(ties);
             parameters["recenter"] = json!(recenter);
+            parameters["counting"] = json!(counting);
+            parameters["exact"] = json!(cone.is_none_or(|cone| cone.elimination.is_none()));
         }
         sorted(json!({
             "certificate": self.certificate,
@@ -67,6 +69,7 @@ impl Model {
             "n_components": self.n_components(),
             "n_kept": self.n_kept(),
             "element": self.shape.element,
+            "elimination": cone.and_then(|cone| cone.elimination),
             "parameters": parameters,
             "passes": self.passes,
             "pivot": cone.map(|cone| cone.pivot),
@@ -270,6 +273,8 @@ impl Reader<'_> {
                 cosine: self.field(&["parameters", "cosine"])?,
                 ties: self.field(&["parameters", "ties"])?,
                 recenter: self.field(&["parameters", "recenter"])?,
+                // Older models met all pairs.
+                counting: self.field::<Option<Counting>>(&["parameters", "counting"])?.unwrap_or_default(),
             }),
             "outlyingness" => Screen::Outlyingness(Outlyingness {
                 directions: self.field(&["parameters", "directions"])?,
@@ -301,6 +306,11 @@ impl Reader<'_> {
         if pivot >= samples {
             return Err(Error::data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
         }
-        Ok(Some(ConeReport { pivot, tau, angle_degrees: self.field(&["parameters", "angle"])? }))
+        Ok(Some(ConeReport {
+            pivot,
+            tau,
+            angle_degrees: self.field(&["parameters", "angle"])?,
+            elimination: self.field(&["elimination"])?,
+        }))
     }
 }

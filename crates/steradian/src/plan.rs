@@ -8,6 +8,7 @@
 //! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
 //! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
 //! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
+//! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
 //! | scatter matrix | n D^2 | [`SCATTER`] |
 //! | pass of l vectors | 4 n D l | [`NARROW`], twice that for f64 data |
 //! | full eigenproblem | 10 N^3 | [`EIGEN`] |
@@ -24,6 +25,7 @@ use crate::kernel::integer::BYTE_TILE_ROWS;
 use crate::pass::Grid;
 use crate::run::pair_bytes;
 use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
+use crate::screen::{cone, elimination};
 use crate::solve::{CELL_ROUNDS, EMBED_ROUNDS, SCALE_SCORES, Width, max_columns, refine, solves_fully};
 use crate::source::{Shape, Source};
 use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
@@ -44,6 +46,10 @@ const SCATTER: f64 = 4.5;
 const NARROW: f64 = 2.8;
 /// Double precision, partly on one thread.
 const EIGEN: f64 = 3.0;
+/// Anchors for each sample that an elimination and its recount usually amount to.
+const ELIMINATION_ANCHORS: f64 = 1024.0;
+/// Passes of an elimination: two a round, and two for the recount; ties take more.
+const ELIMINATION_PASSES: usize = 14;
 /// What matrices may take when no limit is given.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
 /// Buffers of the program and its threads.
@@ -194,6 +200,11 @@ impl Costs<'_> {
         matches!(self.config.screen, Screen::Cone(_))
     }
 
+    /// Whether the pivot is found by elimination where there is no n x n matrix.
+    fn eliminates(&self) -> bool {
+        matches!(&self.config.screen, Screen::Cone(cone) if cone::eliminates(cone, self.shape))
+    }
+
     /// The solver of the least work among those that fit into memory; where none does, the one that comes nearest.
     fn cheapest(&self, solvers: &[Solver]) -> Solver {
         let fits = |solver: Solver| match (self.config.memory_limit, solver) {
@@ -233,7 +244,11 @@ impl Costs<'_> {
         let pass = NARROW * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
         let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
-        let cone = if self.has_cone() { CONE_PAIRS * n * n * features } else { 0.0 };
+        let cone = match (self.has_cone(), self.eliminates()) {
+            (false, _) => 0.0,
+            (true, false) => CONE_PAIRS * n * n * features,
+            (true, true) => CONE_PAIRS * 2.0 * n * ELIMINATION_ANCHORS.min(n) * features,
+        };
         match solver {
             Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
             Solver::Gram if self.judges_within_matrix() => {
@@ -275,8 +290,14 @@ impl Costs<'_> {
             _ => live(8 * features),
         };
         // A tile of cosines and its two sides in single precision, for each thread.
-        let cone = if self.has_cone() && solver != Solver::Gram { self.threads as u64 * (3 << 20) } else { 0 };
-        let per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
+        let counting = self.has_cone() && solver != Solver::Gram;
+        let mut counts = if counting { self.threads as u64 * (3 << 20) } else { 0 };
+        let mut per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
+        if counting && self.eliminates() {
+            // The anchors, twice while they are put in order; candidates and their counts of a round.
+            counts += 2 * 12 * (elimination::anchors_at_once(self.shape.features) as u64).min(n) * features;
+            per_sample += n * (32 + 2 * 9 + 8);
+        }
         let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
         // Two tiles for each thread, where tiles are copies.
         let tile_rows = if solver == Solver::Gram { TILE_ROWS.max(BYTE_TILE_ROWS) } else { CONE_TILE_ROWS } as u64;
@@ -289,7 +310,7 @@ impl Costs<'_> {
         let rewritten =
             if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
         let serving = self.source_bytes + copies + rewritten;
-        BASE_BYTES + per_sample + 4 * 8 * features + serving + solving.max(centering).max(scores).max(cone)
+        BASE_BYTES + per_sample + 4 * 8 * features + serving + solving.max(centering).max(scores).max(counts)
     }
 
     fn steps(&self, solver: Solver) -> Vec<Step> {
@@ -351,7 +372,15 @@ impl Costs<'_> {
                     let groups = shape.samples.div_ceil(((32 << 20) / 8 / shape.samples).clamp(1, 256));
                     step("angle of the half cone", groups, groups as u64 * data);
                 }
-                step("cone counts", 1, pairs(CONE_TILE_ROWS));
+                if self.eliminates() {
+                    step(
+                        "elimination of candidates for the cone's axis",
+                        ELIMINATION_PASSES,
+                        ELIMINATION_PASSES as u64 * data,
+                    );
+                } else {
+                    step("cone counts", 1, pairs(CONE_TILE_ROWS));
+                }
                 step("kept samples", 1, data);
             }
             step("mean of the kept", usize::from(cone.recenter), data);

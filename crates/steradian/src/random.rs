@@ -22,6 +22,8 @@ pub enum Stream {
     Signs = 5,
     /// Where the iterations of baselines begin.
     Baselines = 6,
+    /// The anchors that candidates for the pivot are compared on.
+    Anchors = 7,
 }
 
 /// The generator of a purpose.
@@ -48,11 +50,22 @@ pub fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> 
 
 /// `count` different indices below `n`, ascending (all of them when `count >= n`).
 pub(crate) fn subsample(n: usize, count: usize, seed: u64, stream: Stream) -> Vec<usize> {
+    draw(n, count, generator(seed, stream))
+}
+
+/// The how-manieth of many such subsamples, each drawn without regard to the others.
+pub(crate) fn subsample_again(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
+    let mut generator = generator(seed, stream);
+    // Far more words than a subsample can use.
+    generator.set_word_pos((time as u128) << 40);
+    draw(n, count, generator)
+}
+
+fn draw(n: usize, count: usize, mut generator: ChaCha8Rng) -> Vec<usize> {
     if count >= n {
         return (0..n).collect();
     }
     // Floyd's algorithm: every subset is equally likely and memory is that of the subset.
-    let mut generator = generator(seed, stream);
     let mut chosen = std::collections::BTreeSet::new();
     for top in n - count..n {
         let pick = (generator.next_u64() % (top as u64 + 1)) as usize;

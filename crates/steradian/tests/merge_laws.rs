@@ -4,10 +4,13 @@ mod common;
 
 use common::{Numbers, difference, fit, source};
 use proptest::prelude::*;
-use steradian::sums::{Coefficients, Directions, Moments, Precision, Pull, Scatter, Sketch};
+use steradian::sums::{
+    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Moments, Precision, Pull,
+    Scatter, Sketch,
+};
 use steradian::{
-    Center, Cone, Config, Element, ElementType, Fold, Forest, Grid, Local, Matrix, Memory, Method, Screen, Solver,
-    Source, Weighting,
+    Center, Cone, Config, Element, ElementType, Fold, Forest, Grid, Local, Matrix, Memory, Method, Runner, Screen,
+    Solver, Source, Weighting,
 };
 
 /// The bytes of the model file of every method and solver on some data.
@@ -102,6 +105,14 @@ proptest! {
         prop_assert!(same(&Pull::new(&center, None, 0.0), &source, cut));
         prop_assert!(same(&Scatter::new(directions), &source, cut));
         prop_assert!(same(&Sketch::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
+        let chosen = ChosenRows::new(vec![1, 20, n / 2, n - 1]);
+        prop_assert!(same(&chosen, &source, cut));
+        let rows = Local::new(1).unwrap().run(&chosen, &source).unwrap();
+        let rule = ConeRule::new(directions, steradian::Cosine::Abs, 0.5);
+        let anchors = Anchors::new(&rule, &[1, 20, n / 2, n - 1], &rows, Some((1, &rows[..7]))).unwrap();
+        let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
+        prop_assert!(same(&AnchorCounts::new(&rule, &anchors, &candidates), &source, cut));
+        prop_assert!(same(&ConeSizes::new(&rule, &anchors), &source, cut));
     }
 
     #[test]

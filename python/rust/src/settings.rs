@@ -31,6 +31,8 @@ pub struct Settings {
     #[pyo3(default)]
     recenter: bool,
     #[pyo3(default)]
+    counting: Option<String>,
+    #[pyo3(default)]
     n_directions: Option<usize>,
     #[pyo3(default)]
     pairs: Option<Vec<[usize; 2]>>,
@@ -116,6 +118,7 @@ impl Settings {
             cosine: self.cosine.as_deref().map_or(Ok(preset.cosine), |name| named("cosine", name))?,
             ties: self.ties.as_deref().map_or(Ok(preset.ties), |name| named("ties", name))?,
             recenter: self.recenter,
+            counting: self.counting.as_deref().map_or(Ok(preset.counting), |name| named("counting", name))?,
         })
     }
 }

@@ -56,7 +56,14 @@ class Estimator(BaseEstimator):
         for name in [name for name in vars(self) if name.endswith("_") or name in self._LEARNED]:
             delattr(self, name)
 
-    def fit(self, X: SamplesLike, y: object = None, *, callback: Callback | None = None) -> Self:  # noqa: ARG002
+    def fit(
+        self,
+        X: SamplesLike,
+        y: object = None,  # noqa: ARG002
+        *,
+        callback: Callback | None = None,
+        exact: bool = False,
+    ) -> Self:
         """Fit to samples.
 
         Data are read in place, block by block, without Python's lock. Do not change them from another thread
@@ -73,6 +80,10 @@ class Estimator(BaseEstimator):
             For scikit-learn's pipelines.
         callback : callable, optional
             Called with a :class:`Progress` now and then. An exception that it raises stops the fit.
+        exact : bool, default=False
+            Whether a cone meets all pairs of samples, however long it takes. Otherwise its pivot is found by elimination
+            where all pairs would take more than about a minute; it is the same but with a probability of 1e-6, and
+            ``tau_`` holds estimates for samples that were ruled out.
 
         Returns
         -------
@@ -81,7 +92,7 @@ class Estimator(BaseEstimator):
         self._forget()
         try:
             samples = self._of_fit(X)
-            settings = self._settings()
+            settings = self._settings() | ({"counting": "exact"} if exact else {})
             report = engine_callback(self.verbose, callback)
             learn_names(self, X, samples)
             model = self._run(samples, settings, report)

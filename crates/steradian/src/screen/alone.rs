@@ -69,9 +69,10 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
         Screen::Cone(cone) => {
             let (center, warning) = center::by_passes(&config.center, source, config.seed, runner)?;
             warnings.extend(warning);
-            let directed = Directed { source, center: &center, cosines: None, speaks: None };
+            let directed = Directed { source, center: &center, cosines: None, speaks: None, seed: config.seed };
             let (report, kept) = cone::screen(cone, &directed, runner)?;
             let pivot = unit_direction(source, report.pivot, &center)?;
+            warnings.extend(report.doubt());
             let rule = Rule::Cone { center, pivot, cosine: cone.cosine };
             FittedScreen {
                 kept,
@@ -114,7 +115,8 @@ fn without_outlying<R: Runner>(
     })
 }
 
-fn unit_direction(source: &dyn Source, sample: usize, center: &[f64]) -> Result<Matrix> {
+/// The unit direction of a sample, as a column.
+pub(super) fn unit_direction(source: &dyn Source, sample: usize, center: &[f64]) -> Result<Matrix> {
     let mut direction = read_sample(source, sample)?;
     direction.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
     // The largest entry first, so that squares neither overflow nor vanish.

@@ -8,21 +8,22 @@
 //! | tau_min | `tau[pivot]` |
 //!
 //! A cosine counts as inside when it is at least cos eta - 4 eps. Cost: one pair pass of n^2 D flops, or none when the
-//! n x n matrix is there; one more pass for the kept samples.
+//! n x n matrix is there, or the rounds of [`elimination`]; one more pass for the kept samples.
 
 use rayon::prelude::*;
 
+use super::elimination::{self, Eliminated};
 use crate::center::spatial_median::read_sample;
-use crate::config::{Angle, Cone, Cosine, Ties, Weighting};
+use crate::config::{Angle, Cone, Cosine, Counting, Ties, Weighting};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::linalg::Matrix;
-use crate::model::ConeReport;
+use crate::model::{ConeReport, Elimination};
 use crate::run::Runner;
-use crate::source::Source;
+use crate::source::{Shape, Source};
 use crate::sums::{
-    CONE_TILE_ROWS, Coefficients, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch, Units,
-    exact_cosine,
+    CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch,
+    Units, exact_cosine,
 };
 
 /// Room below the threshold, so that exact ties are inside on every machine.
@@ -40,6 +41,8 @@ pub(crate) struct Directed<'a> {
     pub center: &'a [f64],
     pub cosines: Option<&'a Matrix>,
     pub speaks: Option<&'a [bool]>,
+    /// The seed of random choices.
+    pub seed: u64,
 }
 
 /// Finds the pivot and the kept samples.
@@ -52,29 +55,56 @@ pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner)
             (cosine.min(1.0).acos().to_degrees(), cosine - AUTO_ROOM)
         }
     };
-    let rule = Neighbours::new(directed.directions(), n, cone.cosine, threshold);
-    let counts = match directed.cosines {
-        Some(cosines) => directed.count(&rule, cosines, runner)?,
-        None => runner.run_pairs(&rule, directed.source, CONE_TILE_ROWS)?,
+    let rule = ConeRule::new(directed.directions(), cone.cosine, threshold);
+    let found = match directed.cosines {
+        None if eliminates(cone, directed.source.shape()) => {
+            let Eliminated { tau, tied, speaks, report } =
+                elimination::eliminate(&rule, directed.source, directed.seed, runner)?;
+            Counted { tau, tied, speaks, elimination: Some(report) }
+        }
+        None => Counted::all(runner.run_pairs(&Neighbours::new(rule.clone(), n), directed.source, CONE_TILE_ROWS)?)?,
+        Some(cosines) => Counted::all(directed.count(&rule, cosines, runner)?)?,
     };
-    let tau: Vec<i64> = counts
-        .neighbours
-        .iter()
-        .zip(&counts.speaks)
-        .map(|(&inside, &speaks)| if speaks { n as i64 - i64::from(inside) } else { n as i64 + 1 })
-        .collect();
-    let least = *tau.iter().min().expect("at least two samples");
-    if least > n as i64 {
-        return Err(Error::data("all rows are equal to the center; there is no direction to find"));
-    }
-    let tied: Vec<usize> = (0..n).filter(|&i| tau[i] == least).collect();
     let pivot = match cone.ties {
-        Ties::Index => tied[0],
-        Ties::Density if tied.len() == 1 => tied[0],
-        Ties::Density => densest(&tied, directed, runner)?,
+        Ties::Density if found.tied.len() > 1 => densest(&found.tied, directed, runner)?,
+        _ => found.tied[0],
     };
-    let kept = directed.inside(&rule, pivot, &counts.speaks, runner)?;
-    Ok((ConeReport { pivot, tau, angle_degrees: degrees }, kept))
+    let kept = directed.inside(&rule, pivot, &found.speaks, runner)?;
+    let Counted { tau, elimination, .. } = found;
+    Ok((ConeReport { pivot, tau, angle_degrees: degrees, elimination }, kept))
+}
+
+/// Whether candidates are eliminated, where there is no n x n matrix.
+pub(crate) fn eliminates(cone: &Cone, shape: &Shape) -> bool {
+    match cone.counting {
+        Counting::Auto => elimination::pays(shape),
+        Counting::Exact => false,
+        Counting::Elimination => true,
+    }
+}
+
+/// Who has how many others outside its cone.
+struct Counted {
+    tau: Vec<i64>,
+    /// The samples of least tau, in order.
+    tied: Vec<usize>,
+    speaks: Vec<bool>,
+    elimination: Option<Elimination>,
+}
+
+impl Counted {
+    /// From the neighbours of all samples.
+    fn all(counts: NeighbourCounts) -> Result<Self> {
+        let n = counts.speaks.len() as i64;
+        let tau_of = |(&inside, &speaks): (&u32, &bool)| if speaks { n - i64::from(inside) } else { n + 1 };
+        let tau: Vec<i64> = counts.neighbours.iter().zip(&counts.speaks).map(tau_of).collect();
+        let least = *tau.iter().min().expect("at least two samples");
+        if least > n {
+            return Err(Error::data("all rows are equal to the center; there is no direction to find"));
+        }
+        let tied = (0..tau.len()).filter(|&i| tau[i] == least).collect();
+        Ok(Self { tau, tied, speaks: counts.speaks, elimination: None })
+    }
 }
 
 impl Directed<'_> {
@@ -98,7 +128,7 @@ impl Directed<'_> {
     }
 
     /// Neighbours from the n x n matrix. Each row by itself, so that threads share nothing.
-    fn count(&self, rule: &Neighbours<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
+    fn count(&self, rule: &ConeRule<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
         let n = cosines.rows();
         let speaks = self.speaks.expect("known with the cosines").to_vec();
         let count = |i: usize| -> Result<u32> {
@@ -115,7 +145,7 @@ impl Directed<'_> {
         Ok(NeighbourCounts { neighbours, speaks })
     }
 
-    fn decide(&self, rule: &Neighbours<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
+    fn decide(&self, rule: &ConeRule<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
         let mut failure = None;
         let inside = rule.near(cosine, || {
             // One order, so that both rows of a pair decide alike.
@@ -128,7 +158,7 @@ impl Directed<'_> {
     }
 
     /// The samples in the cone around the pivot.
-    fn inside(&self, rule: &Neighbours<'_>, pivot: usize, speaks: &[bool], runner: &impl Runner) -> Result<Vec<bool>> {
+    fn inside(&self, rule: &ConeRule<'_>, pivot: usize, speaks: &[bool], runner: &impl Runner) -> Result<Vec<bool>> {
         let row = match self.cosines {
             Some(cosines) => cosines.row(pivot).to_vec(),
             None => self.cosines_to(&[pivot], runner)?.0.data().to_vec(),

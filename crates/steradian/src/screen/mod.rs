@@ -2,4 +2,7 @@
 
 pub(crate) mod alone;
 pub(crate) mod cone;
+pub(crate) mod elimination;
+mod evidence;
 pub(crate) mod outlyingness;
+mod shell;

@@ -175,8 +175,9 @@ impl<R: Runner> Fit<'_, R> {
             Some(cosines) => (Some(&cosines.matrix), Some(&cosines.speaks[..])),
             None => (None, None),
         };
-        let directed = Directed { source: self.source, center, cosines: matrix, speaks };
+        let directed = Directed { source: self.source, center, cosines: matrix, speaks, seed: self.config.seed };
         let (report, kept) = cone::screen(cone, &directed, self.runner)?;
+        self.warnings.extend(report.doubt());
         let (inside, n) = (kept.iter().filter(|&&k| k).count(), kept.len());
         if 2 * inside < n {
             self.warnings.push(format!(

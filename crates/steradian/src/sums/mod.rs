@@ -3,6 +3,9 @@
 
 use rayon::prelude::*;
 
+mod anchors;
+mod chosen;
+mod cone_rule;
 mod counts;
 mod directions;
 mod distances;
@@ -17,6 +20,9 @@ mod quantile;
 mod scatter;
 mod sketch;
 
+pub use anchors::{AnchorCounts, AnchorCountsSum, Anchors, ConeSizes};
+pub use chosen::{ChosenRows, ChosenRowsSum};
+pub use cone_rule::ConeRule;
 pub use counts::{NeighbourCounts, Neighbours};
 pub use directions::Directions;
 pub use distances::{Distances, DistancesSum};
@@ -31,7 +37,8 @@ pub use quantile::DigitCounts;
 pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
-pub(crate) use counts::{CONE_TILE_ROWS, exact_cosine};
+pub(crate) use cone_rule::exact_cosine;
+pub(crate) use counts::CONE_TILE_ROWS;
 pub(crate) use distances::{SentDistances, sine_outside};
 pub(crate) use farthest::{SentFarthest, farthest};
 pub(crate) use gram::TILE_ROWS;

@@ -1,0 +1,156 @@
+//! Elimination finds the pivot of the exact count, everyone that ties with it, and the same kept samples.
+
+mod common;
+
+use common::{Numbers, fit};
+use steradian::{
+    Angle, BlockElement, Center, Cone, Config, Cosine, Counting, FittedScreen, Local, Memory, Method, Model, Screen,
+    Ties,
+};
+
+const FAMILIES: [&str; 7] = ["cone", "clusters", "uniform", "duplicates", "bundle", "lines", "edge"];
+
+/// Samples of a family: n x features.
+fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
+    let mut numbers = Numbers::new(seed);
+    let axes = numbers.matrix(6, features);
+    let mut data = Vec::with_capacity(n * features);
+    for i in 0..n {
+        let share = numbers.uniform();
+        let scale = 1.0 + 3.0 * numbers.uniform();
+        let noise: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+        let around = |axis: usize, spread: f64| {
+            let row = axes.row(axis).iter().zip(&noise).map(move |(a, e)| scale * (a + spread * e));
+            row.collect::<Vec<f64>>()
+        };
+        data.extend(match family {
+            // Most in a wide cone, the others anywhere.
+            "cone" if share < 0.7 => around(0, 1.0),
+            "clusters" => around((share * 6.0) as usize, 0.6),
+            // Each direction twice or more, in runs.
+            "duplicates" => {
+                let mut own = Numbers::new(seed ^ (i as u64 / 3));
+                (0..features).map(|j| axes[((i / 3) % 3, j)] + 0.8 * own.normal()).collect()
+            }
+            // So narrow that all of it ties.
+            "bundle" if share < 0.8 => around(0, 0.05),
+            // Opposites are the same, or are not.
+            "lines" if share < 0.6 => {
+                let sign = if share < 0.3 { 1.0 } else { -1.0 };
+                around(0, 0.7).into_iter().map(|x| sign * x).collect()
+            }
+            // Cosines of exactly 1/2 among many.
+            "edge" => {
+                (0..features).map(|j| f64::from(u8::from(j == i % features || j == (i + 1) % features))).collect()
+            }
+            _ => noise,
+        });
+    }
+    data
+}
+
+fn config(cosine: Cosine, ties: Ties, counting: Counting, seed: u64) -> Config {
+    let mut config = Config::new(Method::Tae, 1);
+    config.center = if seed.is_multiple_of(3) { Center::Mean } else { Center::None };
+    config.seed = seed;
+    let angle = Angle::Degrees(60.0);
+    config.screen = Screen::Cone(Cone { angle, cosine, ties, recenter: false, counting });
+    config
+}
+
+/// The screen by elimination and by the exact count.
+fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(Counting) -> Config) -> [FittedScreen; 2] {
+    let source = Memory::new(data, data.len() / features, features).unwrap();
+    let runner = Local::new(2).unwrap();
+    [Counting::Elimination, Counting::Exact]
+        .map(|counting| steradian::screen(&asked(counting), &source, &runner).unwrap())
+}
+
+#[test]
+fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
+    let (mut problems, mut spared) = (0, 0);
+    for seed in 0..6u64 {
+        for family in FAMILIES {
+            for (cosine, ties) in [(Cosine::Abs, Ties::Index), (Cosine::Signed, Ties::Density)] {
+                let (n, features) = (500 + 101 * seed as usize, [4, 9, 40][seed as usize % 3]);
+                let x = samples(family, n, features, seed);
+                let asked = |counting| config(cosine, ties, counting, seed);
+                let [quick, exact] = match seed % 3 {
+                    0 => both(&x, features, asked),
+                    1 => both(&x.iter().map(|&v| v as f32).collect::<Vec<f32>>(), features, asked),
+                    _ => both(
+                        &x.iter().map(|&v| (20.0 * v + 90.0).clamp(0.0, 255.0) as u8).collect::<Vec<u8>>(),
+                        features,
+                        asked,
+                    ),
+                };
+                let what = format!("{family} {cosine:?} {seed}");
+                let (quick_cone, exact_cone) = (quick.cone.unwrap(), exact.cone.unwrap());
+                assert_eq!(quick_cone.pivot, exact_cone.pivot, "{what}");
+                assert_eq!(quick.kept, exact.kept, "{what}");
+                let least = exact_cone.tau_min();
+                let tied = |tau: &[i64]| (0..n).filter(|&i| tau[i] == least).collect::<Vec<_>>();
+                assert_eq!(tied(&quick_cone.tau), tied(&exact_cone.tau), "{what}");
+                assert!(quick_cone.tau.iter().all(|&tau| tau >= least), "{what}");
+                let elimination = quick_cone.elimination.unwrap();
+                assert!(exact_cone.elimination.is_none() && elimination.excess == 0);
+                assert!(elimination.failure_probability > 0.0 && elimination.failure_probability <= 1e-6);
+                problems += 1;
+                spared += usize::from(10 * elimination.recounted < 9 * n);
+            }
+        }
+    }
+    // Uniform samples and ties leave little to eliminate, but many problems must put the test of candidates to use.
+    assert!(problems >= 50 && spared >= 25, "{spared} of {problems}");
+}
+
+#[test]
+fn a_model_says_how_its_pivot_was_found_and_has_the_same_bytes_at_any_number_of_threads() {
+    let (n, features) = (1500, 12);
+    let x = samples("cone", n, features, 5);
+    let source = Memory::new(&x, n, features).unwrap();
+    let asked = config(Cosine::Abs, Ties::Index, Counting::Elimination, 5);
+    let model = fit(&asked, &source, 1).unwrap();
+    let bytes = model.to_bytes().unwrap();
+    for threads in [2, 7] {
+        assert!(fit(&asked, &source, threads).unwrap().to_bytes().unwrap() == bytes, "{threads} threads");
+    }
+    assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
+    let metadata = model.metadata();
+    assert_eq!(metadata["parameters"]["exact"], false);
+    assert_eq!(metadata["parameters"]["counting"], "elimination");
+    assert_eq!(metadata["elimination"]["failure_probability"], 1e-6);
+    assert!(metadata["elimination"]["recounted"].as_u64().unwrap() < n as u64);
+    // Samples that were not counted have an estimate that cannot be taken for the least.
+    let cone = model.cone.unwrap();
+    assert!(cone.tau.iter().enumerate().all(|(i, &tau)| tau > cone.tau_min() || i >= cone.pivot));
+}
+
+#[test]
+fn small_problems_meet_all_pairs_unless_asked_otherwise() {
+    let x = samples("cone", 400, 6, 1);
+    let source = Memory::new(&x, 400, 6).unwrap();
+    let model = fit(&config(Cosine::Abs, Ties::Index, Counting::Auto, 1), &source, 2).unwrap();
+    assert!(model.cone.as_ref().unwrap().elimination.is_none());
+    assert_eq!(model.metadata()["parameters"]["exact"], true);
+}
+
+#[test]
+fn samples_at_the_center_are_never_candidates_and_always_outside() {
+    let (n, features) = (600, 5);
+    let mut x = samples("cone", n, features, 2);
+    (0..n).filter(|i| i % 7 == 0).for_each(|i| x[i * features..(i + 1) * features].fill(0.0));
+    for angle in [40.0, 90.0] {
+        let asked = |counting| {
+            let mut config = config(Cosine::Abs, Ties::Index, counting, 1);
+            config.screen = Screen::Cone(Cone { angle: Angle::Degrees(angle), counting, ..Cone::default() });
+            config
+        };
+        let [quick, exact] = both(&x, features, asked);
+        assert_eq!(quick.kept, exact.kept);
+        let (quick, exact) = (quick.cone.unwrap(), exact.cone.unwrap());
+        assert_eq!(quick.pivot, exact.pivot);
+        assert!((0..n).all(|i| (quick.tau[i] == n as i64 + 1) == (i % 7 == 0)));
+        assert_eq!(quick.tau_min(), exact.tau_min());
+    }
+}
