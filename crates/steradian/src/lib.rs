@@ -53,7 +53,7 @@ pub use error::{Error, Result};
 pub use linalg::Matrix;
 pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
-pub use plan::{Plan, Step, size};
+pub use plan::{Plan, Step, program_bytes, size};
 pub use run::{CancelToken, Iteration, Local, Progress, Runner};
 pub use screen::alone::{FittedScreen, screen};
 pub use solve::{Found, assemble, fit, fit_on, top_eigenpairs};
