@@ -1,15 +1,14 @@
 //! What a baseline will cost, and the refusal of what cannot be done.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Method, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step, size,
+    Cells, Config, ElementType, Error, Grid, Method, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step,
+    program_bytes, size,
 };
 
 use crate::count;
 
 /// Passes of an orthogonal iteration to its usual tolerance; the gap of the data decides.
 const EXPECTED_STEPS: usize = 30;
-/// Buffers of the program and its threads.
-const BASE_BYTES: u64 = 1 << 20;
 /// Blocks of D x d that an orthogonal iteration holds at once, beside the sums of a pass.
 const BLOCKS: u64 = 10;
 
@@ -43,7 +42,8 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
         }
     };
     steps.push(step("variances and cutoffs", 1));
-    let peak_memory_bytes = BASE_BYTES + source.held_bytes(threads) + held + 8 * 8 * (features + n) + 8 * features * d;
+    let peak_memory_bytes =
+        program_bytes(threads) + source.held_bytes(threads) + held + 8 * 8 * (features + n) + 8 * features * d;
     if let Some(limit) = config.memory_limit
         && peak_memory_bytes > limit
     {

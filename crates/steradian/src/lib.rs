@@ -59,7 +59,7 @@ pub use job::{Job, Sum, Work};
 pub use linalg::Matrix;
 pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Elimination, Model};
 pub use pass::{Fold, Forest, Grid, PairFold};
-pub use plan::{Plan, Step, size};
+pub use plan::{Plan, Step, program_bytes, size};
 pub use recipe::Recipe;
 pub use run::{CancelToken, Iteration, Local, Progress, Runner};
 pub use screen::alone::{FittedScreen, screen};

@@ -24,7 +24,7 @@ use crate::features::SLAB_COLUMNS;
 use crate::kernel::integer::BYTE_TILE_ROWS;
 use crate::pass::Grid;
 use crate::run::pair_bytes;
-use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
+use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
 use crate::screen::{cone, elimination};
 use crate::solve::{CELL_ROUNDS, EMBED_ROUNDS, SCALE_SCORES, Width, max_columns, refine, solves_fully};
 use crate::source::{Shape, Source};
@@ -52,8 +52,9 @@ const ELIMINATION_ANCHORS: f64 = 1024.0;
 const ELIMINATION_PASSES: usize = 14;
 /// What matrices may take when no limit is given.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
-/// Buffers of the program and its threads.
-const BASE_BYTES: u64 = 1 << 20;
+/// What the program takes however small the data are, and each of its threads: buffers of products, stacks, bookkeeping.
+const PROGRAM_BYTES: u64 = 8 << 20;
+const THREAD_BYTES: u64 = 2 << 20;
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
@@ -148,6 +149,11 @@ impl Plan {
             steps,
         })
     }
+}
+
+/// What the program takes on this many threads, however small the data are.
+pub fn program_bytes(threads: usize) -> u64 {
+    PROGRAM_BYTES + threads as u64 * THREAD_BYTES
 }
 
 /// Bytes in words.
@@ -310,7 +316,15 @@ impl Costs<'_> {
         let rewritten =
             if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
         let serving = self.source_bytes + copies + rewritten;
-        BASE_BYTES + per_sample + 4 * 8 * features + serving + solving.max(centering).max(scores).max(counts)
+        // The vectors of one look, as they are and as the kernels want them, and what lies along them.
+        let outlying = match self.config.screen {
+            Screen::Outlyingness(_) if !(solver == Solver::Gram && self.judges_within_matrix()) => {
+                3 * 8 * GROUP as u64 * (features + n.min(SPREAD_SAMPLES as u64))
+            }
+            _ => 0,
+        };
+        let stages = solving.max(centering).max(scores).max(counts).max(outlying);
+        program_bytes(self.threads) + per_sample + 4 * 8 * features + serving + stages
     }
 
     fn steps(&self, solver: Solver) -> Vec<Step> {

@@ -28,7 +28,7 @@ use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units, farth
 use crate::univariate::{Spread, least_variance_window, shortest_window};
 
 /// Directions that one pass looks along.
-const GROUP: usize = 32;
+pub(crate) const GROUP: usize = 32;
 /// Samples that location and scale along a direction come from, at most.
 pub(crate) const SPREAD_SAMPLES: usize = 20_000;
 /// A spread below this share of the data's own scale is rounding: the samples lie on a hyperplane.
