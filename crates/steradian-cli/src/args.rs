@@ -275,6 +275,9 @@ pub struct OutliersArgs {
     /// Outlier map to draw (.png or .svg); the samples in the table on the terminal are named in it
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+    /// Mask to write (.npy, u8, in the shape of the data): 1 for a cell that does not fit. For models that clean cells
+    #[arg(long, value_name = "MASK.npy")]
+    pub cells: Option<PathBuf>,
     /// Samples in the table on the terminal, the worst first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use steradian::{Diagnosis, Flag, Model, Source};
-use steradian_io::{Data, write_whole};
+use steradian::{Diagnosis, ElementType, Error, Flag, Model, Source};
+use steradian_io::{Data, NpyWriter, write_whole};
 
+use crate::apply::sides;
 use crate::args::OutliersArgs;
 use crate::files;
 use crate::outcome::{Outcome, warn};
@@ -22,7 +23,7 @@ const NAMED_SHARE: f64 = 0.05;
 
 /// Judges all samples; prints the worst, writes all.
 pub fn run(args: &OutliersArgs) -> Outcome {
-    if let Some(output) = &args.output {
+    for output in args.output.iter().chain(&args.cells) {
         files::require_writable(output)?;
     }
     let plot = args.plot.as_deref().map(|path| Ok::<_, steradian::Error>((path, Format::of(path)?))).transpose()?;
@@ -38,10 +39,12 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         found.extend(model.diagnose_block(block)?);
         Ok(())
     })?;
+    let mask = args.cells.as_deref().map(|path| bad_cells(path, &model, &data, &work)).transpose()?;
     let worst = worst(&found, model.cutoffs, args.top);
     let rows = worst.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>()?;
     let notes = notes(&data);
     work.finish()?;
+    mask.map_or(Ok(()), NpyWriter::finish)?;
     if let Some(output) = &args.output {
         write_whole(output, csv(&found).as_bytes())?;
     }
@@ -65,10 +68,27 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         text = table(&header, &rows) + "\n";
     }
     text += &summary(&counts, &model);
-    for output in args.output.iter().chain(&args.plot) {
+    for output in args.output.iter().chain(&args.plot).chain(&args.cells) {
         let _ = writeln!(text, "wrote {}", output.display());
     }
     print(&text)
+}
+
+/// The mask of cells that do not fit, yet without its name.
+fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Work) -> steradian::Result<NpyWriter> {
+    work.begin_writing();
+    let mut mask = NpyWriter::create(path, ElementType::U8, &sides(data.shape()))?;
+    work.runner().for_each_block("cells", data, model.block_rows(), |block| {
+        let bad = model.bad_cells_block(block)?.ok_or_else(|| {
+            Error::asked(format!(
+                "--cells needs a model that knows how far the cells of each feature may lie off, and this one was fitted by the \
+                 method {}; fit with --method cells",
+                model.method().name()
+            ))
+        })?;
+        mask.write(&bad.into_iter().map(u8::from).collect::<Vec<_>>())
+    })?;
+    Ok(mask)
 }
 
 /// What stands above the map: whose samples, under which model.

@@ -39,6 +39,33 @@ fn the_map_names_the_worst() {
 }
 
 #[test]
+fn bad_cells_are_marked_where_they_are() {
+    let lab = Lab::new();
+    let bad = [(7usize, 2usize), (19, 0), (33, 4)];
+    let mut text = String::from("a,b,c,d,e\n");
+    for i in 0..60usize {
+        let t = (i as f64 * 0.7).sin() * 10.0;
+        let cell = |j: usize| {
+            let wobble = 0.1 * ((i * (j + 3) * 5) % 11) as f64 - 0.5;
+            if bad.contains(&(i, j)) { 90.0 } else { t * (1.0 + j as f64 / 2.0) + wobble }
+        };
+        text += &format!("{}\n", (0..5).map(|j| cell(j).to_string()).collect::<Vec<_>>().join(","));
+    }
+    lab.write("t.csv", text);
+    lab.ok("fit t.csv --method cells -d 1 -o cells.safetensors");
+    let printed = lab.ok("outliers cells.safetensors t.csv --cells mask.npy");
+    assert!(printed.contains("wrote mask.npy"), "{printed}");
+    let file = lab.read("mask.npy");
+    let mask = &file[file.len() - 300..];
+    for (i, j) in bad {
+        assert_eq!(mask[i * 5 + j], 1, "row {i}, column {j}");
+    }
+    assert!(mask.iter().all(|&m| m <= 1) && mask.iter().filter(|&&m| m == 1).count() < 10, "{mask:?}");
+    lab.ok("fit t.csv -d 1 -o robust.safetensors");
+    lab.refuse(2, "outliers robust.safetensors t.csv --cells m.npy", &["method robust", "--method cells"]);
+}
+
+#[test]
 fn pictures_of_other_kinds_are_refused_before_the_work() {
     let lab = places();
     let line = "outliers places.safetensors places.csv --row-names --plot";
