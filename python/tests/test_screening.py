@@ -64,6 +64,20 @@ def test_diagnosis_is_the_formula(table: np.ndarray) -> None:
             found.contributions(wrong)
 
 
+def test_bad_cells_are_marked(table: np.ndarray) -> None:
+    bad = table.copy()
+    bad[[3, 50, 120], [1, 0, 2]] += 40 * table.std()
+    found = AngularEmbedding(2, cells="clean").fit(bad).diagnose(bad)
+    mask = found.bad_cells()
+    assert mask.shape == bad.shape
+    assert mask.dtype == bool
+    assert mask[[3, 50, 120], [1, 0, 2]].all()
+    assert mask.mean() < 0.1
+    np.testing.assert_array_equal(found.bad_cells([50, 3]), mask[[50, 3]])
+    with pytest.raises(ValueError, match='cells="clean"'):
+        AngularEmbedding(2).fit(table).diagnose(table).bad_cells()
+
+
 def test_golden_outlyingness(golden: Path) -> None:
     """The reference's robust fit with its own pairs, which only the engine's settings take."""
     folder = golden / "24_sdo_ae"

@@ -61,6 +61,31 @@ impl Model {
     pub fn library(&self) -> &steradian::Model {
         &self.0
     }
+
+    /// What `of` makes of some samples, one row each.
+    fn of_rows<'py, T: numpy::Element + Send>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        rows: &[usize],
+        of: impl Fn(&steradian::Model, &Block<'_>) -> Result<Vec<T>> + Sync + Send,
+    ) -> PyResult<Bound<'py, PyArray2<T>>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_width(source.shape()).map_err(exception)?;
+        let width = model.n_features();
+        let found = watch::run(py, 1, None, |runner| {
+            let mut found = Vec::with_capacity(rows.len() * width);
+            for &row in rows {
+                runner.check_cancelled()?;
+                source.visit(row..row + 1, &mut |block| {
+                    found.extend(runner.compute(|| of(model, &block))?);
+                    Ok(())
+                })?;
+            }
+            Ok(found)
+        })?;
+        found.into_pyarray(py).reshape([rows.len(), width])
+    }
 }
 
 #[pymethods]
@@ -275,21 +300,21 @@ impl Model {
         samples: &Samples,
         rows: Vec<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (model, source) = (&self.0, samples.source());
-        model.check_width(source.shape()).map_err(exception)?;
-        let (count, width) = (rows.len(), model.n_features());
-        let shares = watch::run(py, 1, None, |runner| {
-            let mut shares = Vec::with_capacity(count * width);
-            for row in rows {
-                runner.check_cancelled()?;
-                source.visit(row..row + 1, &mut |block| {
-                    shares.extend(runner.compute(|| model.contributions_block(&block))?);
-                    Ok(())
-                })?;
-            }
-            Ok(shares)
-        })?;
-        shares.into_pyarray(py).reshape([count, width])
+        self.of_rows(py, samples, &rows, |model, block| model.contributions_block(block))
+    }
+
+    /// Which cells of some samples do not fit; nothing where the model did not clean cells.
+    fn bad_cells<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        rows: Vec<usize>,
+    ) -> PyResult<Option<Bound<'py, PyArray2<bool>>>> {
+        if self.0.cells.is_none() {
+            return Ok(None);
+        }
+        let found = |model: &steradian::Model, block: &Block<'_>| Ok(model.bad_cells_block(block)?.unwrap_or_default());
+        self.of_rows(py, samples, &rows, found).map(Some)
     }
 
     /// Scores of samples, n x d; robust ones trust cells less that do not fit.

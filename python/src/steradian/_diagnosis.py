@@ -101,9 +101,33 @@ class Diagnosis:
         ndarray of shape (len(samples), features)
             Each row sums to 1; it is all 0 for a sample within the subspace.
         """
+        return self._model.contributions(self._data(), self._rows(samples))
+
+    def bad_cells(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> npt.NDArray[np.bool_]:
+        """Which single cells do not fit, under a model fitted with ``cells="clean"``.
+
+        Parameters
+        ----------
+        samples : sequence of int, optional
+            Which samples; all of them by default.
+
+        Returns
+        -------
+        ndarray of bool, of shape (len(samples), features)
+        """
+        mask = self._model.bad_cells(self._data(), self._rows(samples))
+        if mask is None:
+            msg = 'the model does not know how far the cells of each feature may lie off; fit with cells="clean"'
+            raise ValueError(msg)
+        return mask
+
+    def _data(self) -> _engine.Samples:
         if self._samples is None:
             msg = "the data did not travel with this diagnosis, which was pickled or copied; diagnose them again"
             raise ValueError(msg)
+        return self._samples
+
+    def _rows(self, samples: Sequence[int] | npt.NDArray[Any] | None) -> list[int]:
         rows = np.arange(len(self)) if samples is None else np.asarray(samples)
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
             msg = f"samples of shape {rows.shape} and type {rows.dtype} are no list of indices; give indices from 0"
@@ -112,7 +136,7 @@ class Diagnosis:
         if outside.size:
             msg = f"sample {outside[0]} is not among the {len(self)} that were diagnosed; indices count from 0"
             raise ValueError(msg)
-        return self._model.contributions(self._samples, rows.tolist())
+        return [int(row) for row in rows]
 
     def to_pandas(self) -> Any:
         """The arrays as a pandas DataFrame, one row a sample; the columns are those of the command line's table."""
