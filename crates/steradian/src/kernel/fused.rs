@@ -28,6 +28,9 @@ const PANEL: usize = 512;
 const ROWS: usize = 64;
 /// Columns converted for Z at a time.
 const STRIP: usize = 384;
+/// Numbers from one converted row to the next: an odd number of cache lines more, or a column of the buffer would meet
+/// itself in a few places of the first-level cache.
+const STRIP_STRIDE: usize = STRIP + 16;
 
 /// A center as the sum of two numbers of the working precision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -182,7 +185,7 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
     fn tiles<S: Simd, const C: usize, const P: usize>(self, simd: S) {
         const { assert!(STRIP.is_multiple_of(C)) };
         let (width, lanes) = (self.width, F::lanes::<S>());
-        let mut buffer = [[F::default(); STRIP]; ROWS];
+        let mut buffer = [[F::default(); STRIP_STRIDE]; ROWS];
         for start in self.columns.clone().step_by(STRIP) {
             let columns = start..(start + STRIP).min(self.columns.end);
             for first in (0..self.data.rows()).step_by(ROWS) {
