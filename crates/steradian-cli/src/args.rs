@@ -4,6 +4,7 @@ mod values;
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use steradian::{Angle, Components, Cosine, Method, Scaling, Solver, Ties};
@@ -11,8 +12,8 @@ use steradian_io::Missing;
 
 pub use self::values::CenterChoice;
 use self::values::{
-    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, scalings, size,
-    solvers, ties,
+    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, scalings, seconds,
+    size, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
@@ -51,7 +52,8 @@ pub enum Command {
     ///
     /// Methods are presets; other options override them. Every fit carries a bound on the angle between its subspace
     /// and the exact one.
-    #[command(after_help = "Example:\n  steradian fit data.npy -o model.safetensors --method tae --angle 60 -d 3")]
+    #[command(after_help = "Examples:\n  steradian fit data.npy -o model.safetensors --method tae --angle 60 -d 3\n  \
+                      steradian fit large.npy -o model.safetensors --memory 2G --checkpoint fit.checkpoint")]
     Fit(FitArgs),
     /// Write the scores of samples under a model
     ///
@@ -141,6 +143,13 @@ pub struct FitArgs {
     /// Print one json object
     #[arg(long)]
     pub json: bool,
+    /// Keep passes in this file: started again with the same command after it was stopped, the fit goes on to the same
+    /// model. Removed when the model is written; not for ga, tga and pcp
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Seconds after which a pass under way is kept again; 0 keeps it after each block
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: Duration,
     /// Array of the low-rank part to write, in the shape of the data; pcp only
     #[arg(long, value_name = "OUT.npy")]
     pub low_rank: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod checkpoint;
 mod clip;
 mod cmd;
 mod demo;

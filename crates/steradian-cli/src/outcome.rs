@@ -18,6 +18,10 @@ use steradian::Error;
 pub enum Stop {
     /// It failed.
     Failed(Error),
+    /// It failed, and something is left: what to do with it.
+    FailedLeaving(Error, String),
+    /// Ctrl-C ended it, and something is left to go on from: how.
+    Interrupted(String),
     /// Nobody reads the output any more; `head` does so.
     ClosedPipe,
 }
@@ -36,8 +40,17 @@ pub fn exit(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
         Err(Stop::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
+        Err(Stop::Interrupted(how)) => {
+            complain("error", &format!("interrupted; {how}"));
+            ExitCode::from(INTERRUPTED)
+        }
         Err(Stop::Failed(error)) => {
             complain("error", &error);
+            ExitCode::from(code(&error))
+        }
+        Err(Stop::FailedLeaving(error, left)) => {
+            complain("error", &error);
+            note(&left);
             ExitCode::from(code(&error))
         }
     }
@@ -66,6 +79,11 @@ fn code(error: &Error) -> u8 {
 /// Prints a warning on standard error.
 pub fn warn(message: &str) {
     complain("warning", &message);
+}
+
+/// Says on standard error what is good to know.
+pub fn note(message: &str) {
+    complain("note", &message);
 }
 
 fn complain(kind: &str, message: &dyn std::fmt::Display) {

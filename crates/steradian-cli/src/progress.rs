@@ -21,6 +21,12 @@ impl Bar {
         Self(bar)
     }
 
+    /// Lets something else be printed, from any thread, without leaving pieces of the bar behind.
+    pub fn aside(&self) -> impl Fn(&dyn Fn()) + Send + Sync + 'static {
+        let bar = self.0.clone();
+        move |print| bar.suspend(print)
+    }
+
     /// What the runner calls after each block, from any thread.
     pub fn observer(&self) -> impl Fn(Progress) + Send + Sync + 'static {
         let bar = self.0.clone();

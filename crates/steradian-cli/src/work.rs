@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use steradian::{CancelToken, Config, Error, Local, Plan, Result, Runner, Source};
+use steradian::{CancelToken, Config, Error, Journal, Local, Plan, Result, Runner, Source};
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
 use crate::outcome;
@@ -83,6 +83,17 @@ impl Work {
     /// What runs the passes.
     pub fn runner(&self) -> &Local {
         &self.runner
+    }
+
+    /// Keeps the passes to come in a journal.
+    pub fn kept_in(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.runner = self.runner.kept_in(journal);
+        self
+    }
+
+    /// Prints beside the bar.
+    pub fn aside(&self) -> impl Fn(&dyn Fn()) + Send + Sync + 'static {
+        self.bar.aside()
     }
 
     /// Before files get their names: refuses when Ctrl-C came meanwhile.

@@ -5,12 +5,14 @@
 //! is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a reader never meets
 //! half a file.
 
+mod checkpoint;
 pub mod clip;
 pub mod csv;
 mod csv_layout;
 mod csv_records;
 mod direct;
 mod file_element;
+mod frame;
 pub mod frames;
 mod gray;
 pub mod heap;
@@ -34,6 +36,7 @@ mod table;
 mod video;
 pub mod write;
 
+pub use crate::checkpoint::Checkpoint;
 pub use crate::clip::{Clip, ClipOptions};
 pub use crate::csv::CsvSource;
 pub use crate::parquet::ParquetSource;

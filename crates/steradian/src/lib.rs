@@ -16,6 +16,7 @@
 
 mod block;
 pub mod center;
+mod checkpoint;
 mod cluster;
 mod config;
 mod derived;
@@ -27,6 +28,7 @@ mod features;
 mod job;
 mod kernel;
 pub mod linalg;
+mod met;
 mod model;
 mod pass;
 mod persist;
@@ -42,10 +44,12 @@ mod solve;
 mod source;
 pub mod sums;
 mod total;
+mod underway;
 mod univariate;
 pub mod wire;
 
 pub use block::{Block, BlockData, BlockElement, Rows};
+pub use checkpoint::{Content, Journal, Origin};
 pub use cluster::{Cluster, Dispatch, Remote};
 pub use config::{
     Angle, Cells, Center, Components, Cone, Config, Cosine, Counting, Loss, Method, Outlyingness, Scaling, Screen,

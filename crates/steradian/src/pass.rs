@@ -125,8 +125,8 @@ pub trait Fold: Sync {
 pub trait PairFold: Sync {
     /// What one pair of tiles yields.
     type Tile: Send;
-    /// What all tiles make together.
-    type Out: Send;
+    /// What all tiles make together; a checkpoint keeps it.
+    type Out: Send + Serialize + DeserializeOwned;
 
     /// A name for progress reports.
     fn name(&self) -> &'static str;
@@ -168,14 +168,34 @@ impl<S> Forest<S> {
     }
 
     /// The sum of one finished cell, or of a subtree whose sibling was taken by [`Forest::take_sibling`].
-    fn push(&mut self, level: u32, index: usize, sum: S) {
+    pub(crate) fn push(&mut self, level: u32, index: usize, sum: S) {
         self.trees.push(Tree { level, index, sum });
     }
 
     /// Takes the sibling of a subtree out, if it is there. Merging happens outside, so that a lock is held briefly.
-    fn take_sibling(&mut self, level: u32, index: usize) -> Option<S> {
+    pub(crate) fn take_sibling(&mut self, level: u32, index: usize) -> Option<S> {
         let place = self.trees.iter().position(|t| t.level == level && t.index == index ^ 1)?;
         Some(self.trees.swap_remove(place).sum)
+    }
+
+    /// Whether a cell is among those that are summed.
+    pub(crate) fn holds(&self, cell: usize) -> bool {
+        self.trees.iter().any(|tree| cell >> tree.level == tree.index)
+    }
+
+    /// Whether no cell is summed yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.trees.is_empty()
+    }
+
+    /// Whether the trees are of this grid and apart, as those of any forest are that grew here.
+    pub(crate) fn is_sound(&self) -> bool {
+        let cells = self.grid.cells();
+        let within = |tree: &Tree<S>| {
+            tree.level < usize::BITS && tree.index <= (usize::MAX >> tree.level) && tree.index << tree.level < cells
+        };
+        self.trees.iter().all(within)
+            && self.trees.iter().enumerate().all(|(i, a)| self.trees[..i].iter().all(|b| !overlaps(a, b)))
     }
 
     /// Brings forests of the same grid together; the caller merges with the fold that made them.
@@ -232,7 +252,7 @@ fn cells_of<S>(tree: &Tree<S>, cells: usize) -> usize {
 }
 
 /// Lifts a subtree until `settle` keeps it: `settle` either stores it (`None`) or hands it back with its sibling.
-fn grow<F: Fold>(
+pub(crate) fn grow<F: Fold>(
     mut level: u32,
     mut index: usize,
     mut sum: F::Sum,
@@ -246,35 +266,10 @@ fn grow<F: Fold>(
     }
 }
 
-/// A forest shared by threads: cells come in any order and are merged outside the lock.
-pub(crate) struct SharedForest<S>(std::sync::Mutex<Forest<S>>);
-
-impl<S> SharedForest<S> {
-    pub(crate) fn new(grid: Grid) -> Self {
-        Self(std::sync::Mutex::new(Forest::new(grid)))
-    }
-
-    pub(crate) fn insert<F: Fold<Sum = S>>(&self, cell: usize, sum: S, fold: &F) {
-        grow(0, cell, sum, fold, |level, index, sum| {
-            let mut forest = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match forest.take_sibling(level, index) {
-                Some(sibling) => Some((sum, sibling)),
-                None => {
-                    forest.push(level, index, sum);
-                    None
-                }
-            }
-        });
-    }
-
-    pub(crate) fn into_inner(self) -> Forest<S> {
-        self.0.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::underway::Underway;
     use proptest::prelude::*;
 
     /// A fold whose merge is associative only in shape: the sum *is* the tree that made it.
@@ -304,11 +299,11 @@ mod tests {
     }
 
     fn tree_of(order: &[usize], grid: Grid) -> String {
-        let forest = SharedForest::new(grid);
+        let forest = Underway::new(grid);
         for &cell in order {
             forest.insert(cell, cell.to_string(), &Shape);
         }
-        forest.into_inner().total(&Shape).unwrap()
+        forest.into_forest().total(&Shape).unwrap()
     }
 
     #[test]
@@ -346,11 +341,11 @@ mod tests {
             let cut = cut.min(cells - 1);
             let grid = Grid::new(cells * 256, 1, 8);
             let part = |range: Range<usize>| {
-                let forest = SharedForest::new(grid);
+                let forest = Underway::new(grid);
                 for cell in range {
                     forest.insert(cell, cell.to_string(), &Shape);
                 }
-                forest.into_inner()
+                forest.into_forest()
             };
             let joined = part(cut..cells).join(part(0..cut), &Shape).unwrap().total(&Shape).unwrap();
             prop_assert_eq!(joined, tree_of(&(0..cells).collect::<Vec<_>>(), grid));

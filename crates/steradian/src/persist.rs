@@ -20,42 +20,6 @@ impl Model {
     /// What is known of the model apart from its arrays, with sorted keys.
     pub fn metadata(&self) -> Value {
         let (config, cone) = (&self.config, self.cone.as_ref());
-        let mut parameters = json!({
-            "cells": config.cells,
-            "center": config.center.name(),
-            "loss": config.loss,
-            "n_components": match config.components {
-                Components::Count(count) => json!(count),
-                Components::Share(share) => json!(share),
-                Components::Auto => json!("auto"),
-            },
-            "robust_scores": config.robust_scores,
-            "scale": config.scaling,
-            "screen": config.screen.name(),
-            "solver": config.solver.name(),
-            "tol": config.tolerance,
-            "weighting": config.weighting,
-        });
-        if matches!(config.method, Method::Ga | Method::Tga) {
-            parameters["trim"] = json!(config.trim);
-        }
-        if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
-            parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
-            parameters["pairs"] = json!(pairs);
-        }
-        if let Screen::Cone(Cone { angle, cosine, ties, recenter, counting }) = config.screen {
-            let degrees = match angle {
-                Angle::Degrees(degrees) => json!(degrees),
-                Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
-            };
-            parameters["angle"] = degrees;
-            parameters["angle_auto"] = json!(angle == Angle::Auto);
-            parameters["cosine"] = json!(cosine);
-            parameters["ties"] = json!(ties);
-            parameters["recenter"] = json!(recenter);
-            parameters["counting"] = json!(counting);
-            parameters["exact"] = json!(cone.is_none_or(|cone| cone.elimination.is_none()));
-        }
         sorted(json!({
             "certificate": self.certificate,
             "chosen": self.chosen,
@@ -70,7 +34,7 @@ impl Model {
             "n_kept": self.n_kept(),
             "element": self.shape.element,
             "elimination": cone.and_then(|cone| cone.elimination),
-            "parameters": parameters,
+            "parameters": parameters(config, cone),
             "passes": self.passes,
             "pivot": cone.map(|cone| cone.pivot),
             "seed": config.seed,
@@ -140,6 +104,48 @@ impl Model {
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(e.to_string()))?;
         Reader { tensors, metadata }.model()
     }
+}
+
+/// What was asked, by the names of reports; the cone that was found, where there is one, says more than the one that was asked
+/// for.
+pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
+    let mut parameters = json!({
+        "cells": config.cells,
+        "center": config.center.name(),
+        "loss": config.loss,
+        "n_components": match config.components {
+            Components::Count(count) => json!(count),
+            Components::Share(share) => json!(share),
+            Components::Auto => json!("auto"),
+        },
+        "robust_scores": config.robust_scores,
+        "scale": config.scaling,
+        "screen": config.screen.name(),
+        "solver": config.solver.name(),
+        "tol": config.tolerance,
+        "weighting": config.weighting,
+    });
+    if matches!(config.method, Method::Ga | Method::Tga) {
+        parameters["trim"] = json!(config.trim);
+    }
+    if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
+        parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
+        parameters["pairs"] = json!(pairs);
+    }
+    if let Screen::Cone(Cone { angle, cosine, ties, recenter, counting }) = config.screen {
+        let degrees = match angle {
+            Angle::Degrees(degrees) => json!(degrees),
+            Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
+        };
+        parameters["angle"] = degrees;
+        parameters["angle_auto"] = json!(angle == Angle::Auto);
+        parameters["cosine"] = json!(cosine);
+        parameters["ties"] = json!(ties);
+        parameters["recenter"] = json!(recenter);
+        parameters["counting"] = json!(counting);
+        parameters["exact"] = json!(cone.is_none_or(|cone| cone.elimination.is_none()));
+    }
+    parameters
 }
 
 fn unwritable(error: safetensors::SafeTensorError) -> Error {

@@ -1,13 +1,17 @@
-//! The runner: it alone owns threads, progress and cancelling; folds and sources know nothing of them.
+//! The runner: it alone owns threads, progress, cancelling and checkpoints; folds and sources know nothing of them.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use crate::block::Block;
+use crate::checkpoint::{Journal, Keeping, Label};
 use crate::error::{Error, Result};
-use crate::pass::{Fold, Forest, Grid, PairFold, SharedForest};
-use crate::source::Source;
+use crate::met::Met;
+use crate::pass::{Fold, Forest, Grid, PairFold};
+use crate::source::{Shape, Source};
+use crate::underway::{Begun, Underway};
 
 /// Tells running work to stop; clones share the flag.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +87,7 @@ pub struct Local {
     pool: rayon::ThreadPool,
     cancel: CancelToken,
     observer: Option<Observer>,
+    journal: Option<Arc<dyn Journal>>,
     passes: AtomicUsize,
 }
 
@@ -94,7 +99,7 @@ impl Local {
             .thread_name(|i| format!("steradian-{i}"))
             .build()
             .map_err(|e| Error::asked(format!("cannot start {threads} threads: {e}; ask for fewer")))?;
-        Ok(Self { pool, cancel: CancelToken::default(), observer: None, passes: AtomicUsize::new(0) })
+        Ok(Self { pool, cancel: CancelToken::default(), observer: None, journal: None, passes: AtomicUsize::new(0) })
     }
 
     /// Stops when this token is cancelled.
@@ -107,6 +112,18 @@ impl Local {
     pub fn observed_by(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
+    }
+
+    /// Keeps passes in a journal, and takes from it those that are there: they count as passes and read nothing. A journal
+    /// is that of one fit, the first work of this runner. Passes that hand out blocks in order are not kept.
+    pub fn kept_in(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// The place of a pass in the journal, where there is one.
+    fn keeping(&self, pass: usize, label: impl FnOnce() -> Label) -> Option<Keeping<'_>> {
+        Some(Keeping::new(&**self.journal.as_ref()?, pass, label()))
     }
 
     fn begin(&self, name: &'static str, total_bytes: u64) -> PassProgress<'_> {
@@ -122,25 +139,52 @@ impl Local {
         grid: Grid,
         cells: Range<usize>,
     ) -> Result<Forest<F::Sum>> {
-        let row_bytes = (source.shape().features * source.shape().element.bytes()) as u64;
         let rows: usize = cells.clone().map(|cell| grid.cell(cell).len()).sum();
-        let progress = self.begin(fold.name(), rows as u64 * row_bytes);
-        let forest = SharedForest::new(grid);
-        let sum_cell = |cell: usize| -> Result<()> {
-            let mut sum = fold.empty();
-            for rows in grid.blocks(cell) {
-                self.cancel.check()?;
+        let progress = self.begin(fold.name(), rows as u64 * row_bytes(source.shape()));
+        self.sum_cells(fold, source, Underway::new(grid), (grid, cells), &progress, None)
+    }
+
+    /// Sums what is left of some cells; keeps the pass on the way if that is wanted, and when it is stopped.
+    fn sum_cells<F: Fold>(
+        &self,
+        fold: &F,
+        source: &dyn Source,
+        underway: Underway<F::Sum>,
+        (grid, cells): (Grid, Range<usize>),
+        progress: &PassProgress<'_>,
+        keeping: Option<&Keeping<'_>>,
+    ) -> Result<Forest<F::Sum>> {
+        let (left, row_bytes) = (underway.left(cells), row_bytes(source.shape()));
+        let left_bytes = left.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>() * row_bytes;
+        progress.skip(progress.total_bytes - left_bytes);
+        let lanes = if grid.large_sums() { 1 } else { self.threads() };
+        let sum_cell = |item: usize| -> Result<()> {
+            let cell = left[item].0;
+            let (done, mut sum) = underway.begin(cell, fold);
+            let mut noted = Instant::now();
+            for (block, rows) in grid.blocks(cell).enumerate().skip(done) {
+                if let Err(stop) = self.cancel.check() {
+                    underway.note(Begun { cell, blocks: block, sum });
+                    return Err(stop);
+                }
                 let bytes = rows.len() as u64 * row_bytes;
                 source.visit(rows, &mut |block| fold.add(&mut sum, &block))?;
                 progress.add(bytes);
+                if let Some(keeping) = keeping {
+                    let own = Begun { cell, blocks: block + 1, sum: &sum };
+                    keeping.after_block(&underway, own, &mut noted, lanes == 1)?;
+                }
             }
-            forest.insert(cell, sum, fold);
+            underway.insert(cell, sum, fold);
             Ok(())
         };
-        let lanes = if grid.large_sums() { 1 } else { self.threads() };
-        source.announce(&cells.clone().map(|cell| grid.cell(cell)).collect::<Vec<_>>(), lanes);
-        self.in_order(cells, lanes, sum_cell)?;
-        Ok(forest.into_inner())
+        source.announce(&left.iter().map(|(_, rows)| rows.clone()).collect::<Vec<_>>(), lanes);
+        let summed = self.in_order(0..left.len(), lanes, sum_cell);
+        if let (Err(_), Some(keeping)) = (&summed, keeping) {
+            // Why the pass stopped matters more than whether that could be kept.
+            let _ = underway.show(None, |pass| keeping.keep_part(pass));
+        }
+        summed.map(|()| underway.into_forest())
     }
 
     /// Says where an iteration in memory stands, which is no pass; refuses to go on when stopping was asked for.
@@ -193,7 +237,7 @@ impl Local {
         mut work: impl FnMut(&Block<'_>) -> Result<()> + Send,
     ) -> Result<()> {
         let shape = source.shape();
-        let row_bytes = (shape.features * shape.element.bytes()) as u64;
+        let row_bytes = row_bytes(shape);
         let progress = self.begin(name, shape.bytes());
         source.announce(std::slice::from_ref(&(0..shape.samples)), 1);
         self.pool.install(|| {
@@ -218,6 +262,11 @@ struct PassProgress<'a> {
 }
 
 impl PassProgress<'_> {
+    /// Leaves out what is there already.
+    fn skip(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     fn add(&self, bytes: u64) {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if let Some(observer) = &self.runner.observer {
@@ -231,23 +280,48 @@ impl Runner for Local {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let shape = source.shape();
         let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
-        let forest = self.run_cells(fold, source, grid, 0..grid.cells())?;
+        let progress = self.begin(fold.name(), shape.bytes());
+        let keeping = self.keeping(progress.pass, || Label::of_pass(fold, shape, grid));
+        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+            return fold.finish(total);
+        }
+        let underway = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
+            Some(kept) => Underway::resume(kept, grid)?,
+            None => Underway::new(grid),
+        };
+        let cells = (grid, 0..grid.cells());
+        let forest = self.sum_cells(fold, source, underway, cells, &progress, keeping.as_ref())?;
         // Trees that are left are merged on this runner's threads, too.
-        fold.finish(self.compute(|| forest.total(fold))?)
+        let total = self.compute(|| forest.total(fold))?;
+        if let Some(keeping) = &keeping {
+            keeping.keep_total(&total)?;
+        }
+        fold.finish(total)
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out> {
         let shape = source.shape();
         let tiles = shape.samples.div_ceil(tile_rows);
         let rows = |tile: usize| tile * tile_rows..((tile + 1) * tile_rows).min(shape.samples);
-        let row_bytes = (shape.features * shape.element.bytes()) as u64;
+        let row_bytes = row_bytes(shape);
         let progress = self.begin(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
+        let keeping = self.keeping(progress.pass, || Label::of_pairs(fold, shape, tile_rows));
+        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+            return Ok(total);
+        }
+        let met = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
+            Some(kept) => Met::resume(kept, tiles)?,
+            None => Met::new(fold.empty(), tiles),
+        };
         // Tiles come again and again; what is near is kept anyway.
         source.announce(&[], 0);
-        let out = Mutex::new(fold.empty());
+        let before = met.pairs().clone();
+        progress.skip(2 * (before.count() * tile_rows) as u64 * row_bytes);
+        let met = Mutex::new(met);
+        let lock = || met.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Items number the full square row by row, so that lanes walk along a left tile; the lower half is empty.
-        self.in_order(0..tiles * tiles, self.threads(), |item| {
-            if item % tiles < item / tiles {
+        let done = self.in_order(0..tiles * tiles, self.threads(), |item| {
+            if item % tiles < item / tiles || before.contains(item) {
                 return Ok(());
             }
             self.cancel.check()?;
@@ -255,15 +329,29 @@ impl Runner for Local {
             source.visit(left.clone(), &mut |a| {
                 source.visit(right.clone(), &mut |b| {
                     let tile = fold.meet(&a, &b)?;
-                    let mut out = out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    fold.place(&mut out, left.clone(), right.clone(), tile);
+                    lock().place(item, |out| fold.place(out, left.clone(), right.clone(), tile));
                     Ok(())
                 })
             })?;
             progress.add((left.len() + right.len()) as u64 * row_bytes);
+            if let Some(keeping) = &keeping
+                && let Some(turn) = keeping.turn()
+            {
+                keeping.keep_part(&*lock())?;
+                turn.done();
+            }
             Ok(())
-        })?;
-        Ok(out.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+        });
+        if let (Err(_), Some(keeping)) = (&done, &keeping) {
+            // As above.
+            let _ = keeping.keep_part(&*lock());
+        }
+        done?;
+        let out = met.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_out();
+        if let Some(keeping) = &keeping {
+            keeping.keep_total(&out)?;
+        }
+        Ok(out)
     }
 
     fn compute<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
@@ -281,6 +369,11 @@ impl Runner for Local {
     fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
+}
+
+/// Bytes of one sample.
+fn row_bytes(shape: &Shape) -> u64 {
+    (shape.features * shape.element.bytes()) as u64
 }
 
 /// Bytes that a pair pass reads: two tiles for each pair.

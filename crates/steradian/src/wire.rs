@@ -2,6 +2,9 @@
 //!
 //! Numbers keep all their bits. Bytes are read by the version that wrote them; whoever keeps or ships bytes says which.
 
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, Write};
+
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::{Error, Result};
@@ -9,6 +12,51 @@ use crate::error::{Error, Result};
 /// `value` as bytes.
 pub fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
     postcard::to_stdvec(value).map_err(|e| Error::asked(format!("cannot be written as bytes: {e}")))
+}
+
+/// Writes what [`to_bytes`] would return, piece by piece.
+pub(crate) fn write_bytes<T: Serialize + ?Sized>(value: &T, to: &mut dyn Write) -> io::Result<()> {
+    /// Remembers what the encoding forgets: why a writer failed.
+    struct Remembering<'a>(&'a mut dyn Write, Option<io::Error>);
+    impl Write for Remembering<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.write_all(bytes).map(|()| bytes.len())
+        }
+
+        fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+            self.0.write_all(bytes).map_err(|e| {
+                let kind = e.kind();
+                self.1 = Some(e);
+                kind.into()
+            })
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(()) // whoever gave the writer flushes it
+        }
+    }
+    let mut to = Remembering(to, None);
+    match postcard::to_io(value, &mut to).map(drop) {
+        Ok(()) => Ok(()),
+        Err(other) => Err(to.1.unwrap_or_else(|| io::Error::other(other))),
+    }
+}
+
+/// A number that tells the bytes of a value from those of others; 0 for what cannot be written.
+pub(crate) fn digest<T: Serialize + ?Sized>(value: &T) -> u64 {
+    struct Hashing(DefaultHasher);
+    impl Write for Hashing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hashing = Hashing(DefaultHasher::new());
+    write_bytes(value, &mut hashing).map_or(0, |()| hashing.0.finish())
 }
 
 /// How many bytes [`to_bytes`] would write; 0 for what it would refuse.
@@ -118,6 +166,16 @@ mod tests {
             prop_assert_eq!(back.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
             prop_assert_eq!((back.1[0].to_bits(), back.2), (more, 7));
             prop_assert!(from_bytes::<Sum>(&bytes[..bytes.len() - 1], "a sum").is_err());
+        }
+
+        #[test]
+        fn written_bytes_are_those_in_memory(numbers in proptest::collection::vec(any::<f64>(), 0..50), flag in any::<Option<u8>>()) {
+            let mut written = Vec::new();
+            write_bytes(&(&numbers, flag), &mut written).unwrap();
+            prop_assert_eq!(&written, &to_bytes(&(&numbers, flag)).unwrap());
+            let mut room = [0; 300];
+            let fits = write_bytes(&(&numbers, flag), &mut &mut room[..]);
+            prop_assert_eq!(fits.map_err(|e| e.kind()).err(), (written.len() > 300).then_some(io::ErrorKind::WriteZero));
         }
 
         #[test]

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
@@ -151,6 +152,12 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     count.checked_mul(1 << shift).ok_or_else(|| "more bytes than 64 bits can count".into())
 }
 
+/// A time that is not negative.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let bad = "give seconds, such as 5 or 0.5";
+    text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| bad.into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +170,15 @@ mod tests {
         assert_eq!(size("1G"), Ok(1 << 30));
         for bad in ["", "K", "-1", "1.5G", "2T", "99999999999G"] {
             assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_not_negative() {
+        assert_eq!(seconds("0"), Ok(Duration::ZERO));
+        assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
+        for bad in ["", "-1", "NaN", "inf", "1e30", "5s"] {
+            assert!(seconds(bad).is_err(), "{bad}");
         }
     }
 

@@ -9,8 +9,9 @@ use steradian_io::{Data, NpyWriter};
 use crate::HEAP;
 use crate::apply::sides;
 use crate::args::FitArgs;
+use crate::checkpoint::Kept;
 use crate::files;
-use crate::outcome::{Outcome, warn};
+use crate::outcome::{Outcome, Stop, warn};
 use crate::render::{bytes, facts, number, percent, print, print_json, solver_name, table};
 use crate::work::{Work, notes};
 
@@ -23,6 +24,16 @@ struct Run {
 
 /// Fits, writes, reports.
 pub fn run(args: &FitArgs) -> Outcome {
+    let mut kept = None;
+    let outcome = fit(args, &mut kept);
+    match (outcome, kept) {
+        (Err(Stop::Failed(error)), Some(kept)) => Err(kept.stop(error)),
+        (outcome, _) => outcome,
+    }
+}
+
+/// The same, with the checkpoint left behind where something went wrong after it was opened.
+fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     files::require_writable(&args.output)?;
     let config = args.options.config()?;
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
@@ -36,9 +47,13 @@ pub fn run(args: &FitArgs) -> Outcome {
         }
         files::require_writable(path)?;
     }
-    let work = Work::begin(args.options.threads)?;
+    Kept::check(args, &config)?;
+    let mut work = Work::begin(args.options.threads)?;
     let start = Instant::now();
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
+    if let Some(checkpoint) = Kept::begin(args, &config, &data, &work)? {
+        work = work.kept_in(kept.insert(checkpoint).journal());
+    }
     let fitted = Fitted::new(args, &config, &data, work.runner())?;
     let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();
@@ -48,8 +63,11 @@ pub fn run(args: &FitArgs) -> Outcome {
     work.finish()?;
     parts.into_iter().try_for_each(NpyWriter::finish)?;
     steradian_io::write_whole(&args.output, &file)?;
-    let warnings = [notes(&data), model.warnings.clone()].concat();
+    let mut warnings = [notes(&data), model.warnings.clone()].concat();
     warnings.iter().for_each(|warning| warn(warning));
+    if let Some(checkpoint) = kept.take() {
+        warnings.extend(checkpoint.finish());
+    }
     let run = Run { seconds, peak_memory_bytes: HEAP.peak_usage() as u64, warnings };
     if args.json {
         print_json(&json(model, &run))

@@ -2,9 +2,11 @@
 
 mod background;
 mod baselines;
+mod checkpoint;
 mod commands;
 mod demo;
 mod golden;
+mod guide;
 mod interrupt;
 mod lab;
 mod outliers;

@@ -12,6 +12,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Serialize};
+
 use super::cone_rule::{ConeRule, Doubles, exact_cosine};
 use crate::block::Block;
 use crate::error::Result;
@@ -63,7 +65,7 @@ impl<'a> Neighbours<'a> {
 }
 
 /// The answer, and what one tile adds to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NeighbourCounts {
     /// Samples within the cone around each sample, itself included; 0 for a sample without direction.
     pub neighbours: Vec<u32>,
