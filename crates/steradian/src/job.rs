@@ -19,7 +19,8 @@ use crate::recipe::Recipe;
 use crate::run::{Local, Runner};
 use crate::source::Source;
 use crate::sums::{
-    DigitCounts, Gathered, Moments, Pull, SentDistances, SentFarthest, SentProjection, SentScatter, SentSketch,
+    ChosenRows, DigitCounts, Gathered, Moments, Pull, SentAnchorCounts, SentConeSizes, SentDistances, SentFarthest,
+    SentProjection, SentScatter, SentSketch,
 };
 use crate::wire::{from_bytes, size_in_bytes, split_bytes, to_bytes};
 
@@ -38,6 +39,9 @@ pub(crate) enum Kind<'a> {
     Scores(SentProjection<'a>),
     Distances(SentDistances<'a>),
     Outlyingness(SentFarthest<'a>),
+    Chosen(Cow<'a, ChosenRows>),
+    Anchors(SentAnchorCounts<'a>),
+    ConeSizes(SentConeSizes<'a>),
 }
 
 /// What can be done with a fold of any kind.
@@ -58,6 +62,9 @@ impl Work<'_> {
             Kind::Scores(sent) => with.run(&sent.fold()),
             Kind::Distances(sent) => with.run(&sent.fold()),
             Kind::Outlyingness(sent) => with.run(&sent.fold()),
+            Kind::Chosen(fold) => with.run(&**fold),
+            Kind::Anchors(sent) => with.run(&sent.fold()),
+            Kind::ConeSizes(sent) => with.run(&sent.fold()),
         }
     }
 }
