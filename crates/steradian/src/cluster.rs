@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::block::Block;
 use crate::config::{Angle, Config, Counting, Method, Screen, Solver};
 use crate::error::{Error, Result};
-use crate::job::{Job, Sum};
+use crate::job::Job;
 use crate::model::Model;
 use crate::pass::{Fold, PairFold};
 use crate::plan::Plan;
@@ -20,6 +20,7 @@ use crate::recipe::Recipe;
 use crate::run::{Local, Runner};
 use crate::solve::fit_on;
 use crate::source::{Shape, Source};
+use crate::sum::Sum;
 use crate::sums::{Distances, Precision};
 
 /// The way to the processes that hold the rows.

@@ -157,7 +157,9 @@ fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
         // One machine meets all pairs of so few samples; a cluster never does.
         let [found, exact] = [&calm, &alone].map(|model| model.cone.as_ref());
         assert_eq!(found.map(|cone| (cone.pivot, cone.tau_min())), exact.map(|cone| (cone.pivot, cone.tau_min())));
-        assert!(found.is_none_or(|cone| cone.elimination.is_some()) && exact.is_none_or(|cone| cone.elimination.is_none()));
+        assert!(
+            found.is_none_or(|cone| cone.elimination.is_some()) && exact.is_none_or(|cone| cone.elimination.is_none())
+        );
     }
 }
 
@@ -253,7 +255,7 @@ fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
         sums = next;
     }
     let expected = steradian::wire::to_bytes(&sums[0]).unwrap();
-    sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 8
+    sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 2
 }
 
 proptest! {
