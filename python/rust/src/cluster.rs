@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use steradian::sums::{Directions, Moments, Scatter};
 use steradian::{Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting};
@@ -31,7 +32,7 @@ fn shared_threads(threads: usize) -> Result<Arc<Local>> {
 /// Bytes as Python has them: those of a file, or an array, which processes hand to each other without a copy.
 #[derive(FromPyObject)]
 enum Sent<'py> {
-    Bytes(&'py [u8]),
+    Bytes(PyBackedBytes),
     Array(PyReadonlyArray1<'py, u8>),
 }
 
