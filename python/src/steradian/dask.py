@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
-from dask.base import compute
+from dask.base import annotate, compute
 from dask.delayed import Delayed, delayed
 
 from steradian import _engine, _parts
@@ -155,7 +155,7 @@ class Partitions:
             # A method of a plain dictionary says where tasks go, since the scheduler need not have this package.
             wishes = {"workers": self._places(label).__getitem__, "allow_other_workers": True} if label else {}
             # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), dask.annotate(**wishes):
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), annotate(**wishes):
                 future = self._client.compute(what)
             return self._result(future, doing)
         except KeyboardInterrupt:
