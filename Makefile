@@ -94,9 +94,10 @@ memory:
 	python3 scripts/memory.py target/release/steradian
 
 ## Beyond memory and beyond one process: writes docs/scale.md; ONLY=streamed measures one part (scale/rows), FOLDER keeps its files
-scale:
+scale: wheel
 	$(CARGO) build --release --quiet -p steradian-cli
-	python3 scale/run.py --program $(TARGET)/release/steradian --output docs/scale.md $(if $(ONLY),--only $(ONLY)) $(if $(FOLDER),--folder $(FOLDER))
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
+	STERADIAN_PYTHON=$(abspath $(VENV))/bin/python python3 scale/run.py --program $(TARGET)/release/steradian --output docs/scale.md $(if $(ONLY),--only $(ONLY)) $(if $(FOLDER),--folder $(FOLDER))
 
 ## Ours beside numpy, scipy and scikit-learn: writes docs/benchmarks.md; QUICK=1 prints a shorter form in under 3 minutes
 bench: .venv-bench/ready

@@ -3,12 +3,13 @@
 Usage: python scale/dask_fit.py alone|cluster|killed FILE [ROUNDS]
 
 alone: threads of one process on the mapped file, 2 of them. cluster: two worker processes of one thread, the file in 16 chunks
-that workers map. killed: the same on fewer rows, with a worker killed in the middle of each of ROUNDS fits.
+that workers map. killed: the same on fewer rows, with a worker killed in the middle of ROUNDS fits.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -62,12 +63,12 @@ def chunked(path: str, rows: int | None = None):
     import numpy as np
 
     whole = np.load(path, mmap_mode="r")
-    samples = rows or whole.shape[0]
+    samples = min(rows or whole.shape[0], whole.shape[0])
     cuts = [samples * i // CHUNKS for i in range(CHUNKS + 1)]
     load = dask.delayed(part)
     pieces = [
         da.from_delayed(load(path, first, last), (last - first, whole.shape[1]), whole.dtype)
-        for first, last in zip(cuts, cuts[1:])
+        for first, last in itertools.pairwise(cuts)
     ]
     return da.concatenate(pieces)
 
@@ -106,20 +107,32 @@ def main() -> None:
 
 
 def killed(client: object, model: object, X: object, rounds: int) -> dict:
-    """Fits again and again, a worker killed at a random moment of each."""
+    """Fits again and again, a worker killed at a random moment, until so many were killed before the fit was done."""
+    model.fit(X)  # workers have opened what they need
     start = time.perf_counter()
     calm = digest(model.fit(X))
     seconds = time.perf_counter() - start
-    chance, same, deaths = random.Random(8), 0, 0
-    for _ in range(rounds):
+    chance, same, middle, fits = random.Random(8), 0, 0, 0
+    while middle < rounds and fits < 2 * rounds:
         victim = chance.choice(sorted(client.run(os.getpid).values()))
-        killer = threading.Timer(chance.uniform(0.05, 0.9) * seconds, os.kill, (victim, signal.SIGKILL))
+        killed_at = []
+
+        def kill(victim: int = victim, killed_at: list = killed_at) -> None:
+            os.kill(victim, signal.SIGKILL)
+            killed_at.append(time.perf_counter())
+
+        killer = threading.Timer(chance.uniform(0.05, 0.8) * seconds, kill)
         killer.start()
-        same += digest(model.fit(X)) == calm
+        equal = digest(model.fit(X)) == calm
+        end = time.perf_counter()
         killer.join()
+        fits += 1
+        middle += killed_at[0] < end
+        same += equal and killed_at[0] < end
         client.wait_for_workers(2)
-        deaths += victim not in client.run(os.getpid).values()
-    return {"rounds": rounds, "same": same, "deaths": deaths, "seconds": seconds}
+        if victim in client.run(os.getpid).values():
+            sys.exit(f"worker {victim} was killed and is still there")
+    return {"rounds": fits, "same": same, "middle": middle, "seconds": seconds}
 
 
 if __name__ == "__main__":

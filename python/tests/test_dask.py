@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -64,6 +66,7 @@ ESTIMATORS = {
     "mad": AngularEmbedding(2, scale="mad", screen=None),
     "auto": AngularEmbedding("auto", screen=None, loss="squared_cosine", center="mean"),
     "pca": PCA(3),
+    "tae": AngularEmbedding.paper(2, max_angle=60),
 }
 
 
@@ -81,6 +84,20 @@ def test_the_answer_of_one_machine(client: Client, name: str) -> None:
     assert isinstance(scores, da.Array)
     assert scores.chunks == (lazy.chunks[0], (model.n_components_,))
     np.testing.assert_allclose(scores.compute(), model.transform(X), rtol=1e-12, atol=1e-12)
+
+
+def test_a_cone_is_found_by_elimination_however_few_samples_there_are(cluster: LocalCluster) -> None:
+    X = (_samples(900) * 4 + 100).clip(0, 255).astype(np.uint8)
+    lazy = da.from_array(X, chunks=(250, -1))
+    tae = AngularEmbedding.paper(2, max_angle=40)
+    none = clone(tae).fit(lazy)
+    exact = clone(tae).fit(X, exact=True)
+    assert json.loads(none._model.metadata())["elimination"]["recounted"] < 900
+    assert (none.pivot_, none.tau_[none.pivot_]) == (exact.pivot_, exact.tau_[exact.pivot_])
+    np.testing.assert_array_equal(none.support_, exact.support_)
+    with Client(cluster) as client:
+        client.wait_for_workers(2, timeout=30)
+        assert _bytes(clone(tae).fit(lazy)) == _bytes(none)
 
 
 def test_the_same_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster) -> None:
@@ -179,8 +196,10 @@ def test_what_is_refused_by_a_look(client: Client, X: Any, error: type, words: s
 
 def test_what_needs_pairs_of_samples_is_refused_with_a_remedy(client: Client) -> None:
     X = da.from_array(_samples(60, 4), chunks=(30, -1))
-    with pytest.raises(ValueError, match=r"every pair of samples.*screen = "):
-        AngularEmbedding.paper(2, max_angle=60).fit(X)
+    with pytest.raises(ValueError, match=r"exact count .* every pair of samples.*leave exact out"):
+        AngularEmbedding.paper(2, max_angle=60).fit(X, exact=True)
+    with pytest.raises(ValueError, match=r"automatic angle .* every pair of samples.*angle in degrees"):
+        AngularEmbedding.paper(2, max_angle="auto").fit(X)
     with pytest.raises(ValueError, match="solver krylov"):
         AngularEmbedding(2, solver="gram").fit(X)
     with pytest.raises(ValueError, match=r"cells = .keep"):
@@ -213,6 +232,24 @@ def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> Non
     # One that comes later meets the pass itself.
     parcel = _parts.Parcel(steradian._engine.Job.mean(4).to_bytes(), "0.0.9")
     assert "install one version" in str(_parts.sum_part(_samples(9, 4), parcel, 0, (9, 4, "float64", None)))
+
+
+def _forget_the_package() -> None:
+    """Makes this process one that cannot import the package."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "steradian"]:
+        sys.modules[name] = None  # type: ignore[assignment]
+
+
+def test_a_worker_without_the_package_is_refused_by_name(client: Client) -> None:
+    X = da.from_array(_samples(60, 4), chunks=(30, -1))
+    worker = next(iter(client.scheduler_info()["workers"]))
+    client.run(_parts.version)  # so that the package is there to be lost
+    try:
+        client.run(_forget_the_package, workers=[worker])
+        with pytest.raises(TypeError, match=f"worker {worker} cannot use the package steradian .* install steradian"):
+            AngularEmbedding(2).fit(X)
+    finally:
+        client.restart_workers([worker])
 
 
 def _load(path: str, first: int, last: int) -> np.ndarray:
@@ -257,6 +294,29 @@ def test_a_cluster_that_goes_away_is_a_clear_error(tmp_path: Path) -> None:
     finally:
         client.close()
         cluster.close()
+
+
+def test_a_cluster_without_workers_is_said_and_given_up_after_its_own_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steradian.dask._PATIENCE", 0.2)
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
+        _cluster(1) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(1, timeout=30)
+        model = AngularEmbedding(2)
+
+        def leave(progress: steradian.Progress) -> None:
+            if progress.pass_number == 2:
+                cluster.scale(0)
+
+        lazy = da.from_array(_samples(100, 4), chunks=(50, -1))
+        with (
+            pytest.warns(UserWarning, match="no workers during pass"),
+            pytest.raises(ConnectionError, match=r"went away during pass \d+ .*fit again"),
+        ):
+            model.fit(lazy, callback=leave)
+        assert not hasattr(model, "components_")
 
 
 def test_a_scheduler_that_dies_in_mid_pass(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::Block;
-use crate::config::{Config, Method};
+use crate::config::{Angle, Config, Counting, Method, Screen, Solver};
 use crate::error::{Error, Result};
-use crate::job::{Job, Sum};
+use crate::job::Job;
 use crate::model::Model;
 use crate::pass::{Fold, PairFold};
 use crate::plan::Plan;
@@ -20,6 +20,7 @@ use crate::recipe::Recipe;
 use crate::run::{Local, Runner};
 use crate::solve::fit_on;
 use crate::source::{Shape, Source};
+use crate::sum::Sum;
 use crate::sums::{Distances, Precision};
 
 /// The way to the processes that hold the rows.
@@ -45,10 +46,12 @@ impl<'a> Cluster<'a> {
         Self { dispatch, local, samples, passes: AtomicUsize::new(0) }
     }
 
-    /// Fits a model to all samples. Solvers that need pairs of samples are not chosen, and refused where asked for.
+    /// Fits a model to all samples. What needs every pair of samples is not chosen, and refused where asked for: the
+    /// pivot of a cone is found by elimination, however few samples there are.
     pub fn fit(&self, config: &Config, source: &Remote<'_>) -> Result<Model> {
-        let plan = Plan::without_pairs(config, source.shape(), self.threads())?;
-        let mut model = fit_on(&Config { solver: plan.solver, ..config.clone() }, source, self)?;
+        let apart = without_pairs(config)?;
+        let solver = Plan::without_pairs(&apart, source.shape(), self.threads())?.solver;
+        let mut model = fit_on(&Config { solver, ..apart }, source, self)?;
         model.config = config.clone();
         Ok(model)
     }
@@ -64,6 +67,28 @@ impl<'a> Cluster<'a> {
         let squares: f64 = measured.lengths.iter().map(|length| length * length).sum();
         Ok(squares / (self.samples as f64 - 1.0))
     }
+}
+
+/// What was asked for, by ways that compare no pairs of samples; refuses what has no such way.
+fn without_pairs(config: &Config) -> Result<Config> {
+    let refused = |what: &str, remedy: &str| {
+        let why = "compares every pair of samples, and on a cluster rows stay where they are";
+        Err(Error::asked(format!("{what} {why}; {remedy}, or fit on one machine")))
+    };
+    let mut apart = config.clone();
+    if apart.solver == Solver::Gram {
+        return refused("the gram solver", "use the solver krylov, scatter or auto");
+    }
+    if let Screen::Cone(cone) = &mut apart.screen {
+        if cone.counting == Counting::Exact {
+            return refused("the exact count of the cone (TAE)", "leave exact out, and candidates are eliminated");
+        }
+        if cone.angle == Angle::Auto {
+            return refused("the automatic angle of the cone", "give the angle in degrees");
+        }
+        cone.counting = Counting::Elimination;
+    }
+    Ok(apart)
 }
 
 impl Runner for Cluster<'_> {

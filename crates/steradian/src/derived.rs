@@ -101,8 +101,48 @@ impl Source for Placed<'_> {
         self.source.feature_name(feature)
     }
 
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(parts, lanes);
+    }
+
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         self.source.visit(rows, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
+    }
+}
+
+/// A part of the data that is asked for by the numbers that its rows have in the whole.
+pub(crate) struct Numbered<'a> {
+    source: &'a dyn Source,
+    first: usize,
+}
+
+impl<'a> Numbered<'a> {
+    /// A part whose first sample is number `first` of all.
+    pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
+        Self { source, first }
+    }
+
+    fn own(&self, rows: &Range<usize>) -> Range<usize> {
+        rows.start - self.first..rows.end - self.first
+    }
+}
+
+impl Source for Numbered<'_> {
+    fn shape(&self) -> &Shape {
+        self.source.shape()
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(&parts.iter().map(|rows| self.own(rows)).collect::<Vec<_>>(), lanes);
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let own = self.own(&rows);
+        self.source.visit(own, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
     }
 }
 

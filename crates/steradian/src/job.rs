@@ -2,26 +2,27 @@
 //!
 //! Whoever has some rows of the data and a [`Job`] can make their [`Sum`]; sums of neighbouring rows merge anywhere, and
 //! the last one holds what [`Fold::finish`] needs. Within a part the ordinary grid and tree are used, so a sum depends on
-//! where parts begin and end, but not on threads, on machines, or on how often a part was summed.
+//! where parts begin and end, but not on threads, on machines, or on how often a part was summed. Parts that are cut on
+//! the grid of the whole data may be summed there ([`Job::sum_on_grid`]): then it does not depend on the cut, either.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::derived::Placed;
+use crate::derived::{Numbered, Placed};
 use crate::error::{Error, Result};
 use crate::pass::{Fold, Grid};
 use crate::recipe::Recipe;
 use crate::run::{Local, Runner};
 use crate::source::Source;
+use crate::sum::{Pieces, Sum};
 use crate::sums::{
-    DigitCounts, Gathered, Moments, Pull, SentDistances, SentFarthest, SentProjection, SentScatter, SentSketch,
+    ChosenRows, DigitCounts, Gathered, Moments, Pull, SentAnchorCounts, SentConeSizes, SentDistances, SentFarthest,
+    SentProjection, SentScatter, SentSketch,
 };
-use crate::wire::{from_bytes, size_in_bytes, split_bytes, to_bytes};
+use crate::wire::{from_bytes, split_bytes, to_bytes};
 
 /// A pass that can be shipped, with all that it needs; [`Fold::ship`] makes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub(crate) enum Kind<'a> {
     Scores(SentProjection<'a>),
     Distances(SentDistances<'a>),
     Outlyingness(SentFarthest<'a>),
+    Chosen(Cow<'a, ChosenRows>),
+    Anchors(SentAnchorCounts<'a>),
+    ConeSizes(SentConeSizes<'a>),
 }
 
 /// What can be done with a fold of any kind.
@@ -58,6 +62,9 @@ impl Work<'_> {
             Kind::Scores(sent) => with.run(&sent.fold()),
             Kind::Distances(sent) => with.run(&sent.fold()),
             Kind::Outlyingness(sent) => with.run(&sent.fold()),
+            Kind::Chosen(fold) => with.run(&**fold),
+            Kind::Anchors(sent) => with.run(&sent.fold()),
+            Kind::ConeSizes(sent) => with.run(&sent.fold()),
         }
     }
 }
@@ -65,6 +72,7 @@ impl Work<'_> {
 /// One pass, ready to be sent: what is summed, and what becomes of rows before they are.
 ///
 /// Two machines with a file each, and no cluster: both make the same job, sum their own rows, and one of them merges.
+/// `examples/merge_by_hand.rs` is a whole embedding in this way.
 ///
 /// ```
 /// use steradian::sums::Moments;
@@ -147,50 +155,102 @@ impl<'a> Job<'a> {
 
     /// The sum of a part of the data, whose first sample is number `first` of all.
     pub fn sum(&self, part: &dyn Source, first: usize, runner: &Local) -> Result<Sum> {
-        struct Total<'a>(&'a dyn Source, &'a Local);
+        struct Total<'a> {
+            job: u64,
+            rows: Range<usize>,
+            source: &'a dyn Source,
+            runner: &'a Local,
+        }
         impl WithFold for Total<'_> {
-            type Out = Result<Content>;
+            type Out = Result<Sum>;
             fn run<F: Fold>(self, fold: &F) -> Self::Out {
-                let Self(source, runner) = self;
+                let Self { job, rows, source, runner } = self;
                 let shape = source.shape();
                 let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
                 let forest = runner.run_cells(fold, source, grid, 0..grid.cells())?;
-                Ok(Content::Sum(Box::new(runner.compute(|| forest.total(fold))?)))
+                Ok(Sum::new::<F>(job, rows, Pieces::Own(runner.compute(|| forest.total(fold))?)))
             }
         }
         let rows = first..first + part.shape().samples;
-        let mut content = None;
+        let mut sum = None;
         self.envelope.recipe.apply(&Placed::new(part, first), first, &mut |source| {
-            content = Some(self.envelope.work.with(Total(source, runner))?);
+            sum = Some(self.envelope.work.with(Total { job: self.id, rows: rows.clone(), source, runner })?);
             Ok(())
         })?;
-        Ok(Sum { job: self.id, rows, content: Arc::new(content.expect("a recipe calls its work once")) })
+        Ok(sum.expect("a recipe calls its work once"))
+    }
+
+    /// The sum of a part on the grid of all `samples`. Such sums merge to the bits of one machine wherever the data are
+    /// cut, as long as parts begin and end with cells: at multiples of [`Job::cell_rows`], and at the end of the data.
+    pub fn sum_on_grid(&self, part: &dyn Source, first: usize, samples: usize, runner: &Local) -> Result<Sum> {
+        struct OnGrid<'a> {
+            job: u64,
+            rows: Range<usize>,
+            samples: usize,
+            source: &'a dyn Source,
+            runner: &'a Local,
+        }
+        impl WithFold for OnGrid<'_> {
+            type Out = Result<Sum>;
+            fn run<F: Fold>(self, fold: &F) -> Self::Out {
+                let Self { job, rows, samples, source, runner } = self;
+                let grid = Grid::new(samples, source.shape().features, fold.sum_bytes());
+                let size = grid.cell_rows();
+                if rows.end > samples || rows.start % size > 0 || (rows.end < samples && rows.end % size > 0) {
+                    return Err(Error::asked(format!(
+                        "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
+                         {size} and end there or with the data"
+                    )));
+                }
+                let forest = runner.run_cells(fold, source, grid, rows.start / size..rows.end.div_ceil(size))?;
+                Ok(Sum::new::<F>(job, rows, Pieces::Cells(forest)))
+            }
+        }
+        if !self.envelope.recipe.is_plain() {
+            return Err(Error::asked(
+                "the pass reads samples that are changed or picked, which have no grid of the whole; sum parts by \
+                 themselves"
+                    .to_owned(),
+            ));
+        }
+        let rows = first..first + part.shape().samples;
+        let source = &Numbered::new(part, first);
+        self.envelope.work.with(OnGrid { job: self.id, rows, samples, source, runner })
+    }
+
+    /// Rows of a cell of this pass, for data of this shape: 256 times a power of 2.
+    pub fn cell_rows(&self, samples: usize, features: usize) -> usize {
+        struct CellRows(usize, usize);
+        impl WithFold for CellRows {
+            type Out = usize;
+            fn run<F: Fold>(self, fold: &F) -> usize {
+                Grid::new(self.0, self.1, fold.sum_bytes()).cell_rows()
+            }
+        }
+        self.envelope.work.with(CellRows(samples, features))
     }
 
     /// The sum of two neighbours, the earlier rows first.
     pub fn merge(&self, left: &Sum, right: &Sum) -> Result<Sum> {
-        struct Both<'a>(&'a Content, &'a Content);
+        struct Both<'a>(u64, &'a Sum, &'a Sum);
         impl WithFold for Both<'_> {
-            type Out = Result<Content>;
+            type Out = Result<Sum>;
             fn run<F: Fold>(self, fold: &F) -> Self::Out {
-                Ok(Content::Sum(Box::new(fold.merge(self.0.read::<F>()?, self.1.read::<F>()?))))
+                let Self(job, left, right) = self;
+                let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, fold)?;
+                Ok(Sum::new::<F>(job, left.rows().start..right.rows().end, pieces))
             }
         }
-        for sum in [left, right] {
-            if sum.job != self.id {
-                return Err(Error::asked(
-                    "a sum belongs to another pass than this job; merge sums that were made with one job".to_owned(),
-                ));
-            }
-        }
-        if left.rows.end != right.rows.start {
+        left.require_job(self.id)?;
+        right.require_job(self.id)?;
+        if left.rows().end != right.rows().start {
             return Err(Error::asked(format!(
                 "sums of rows {:?} and {:?} are no neighbours; merge parts in the order of the data, each once",
-                left.rows, right.rows
+                left.rows(),
+                right.rows()
             )));
         }
-        let content = self.envelope.work.with(Both(&left.content, &right.content))?;
-        Ok(Sum { job: self.id, rows: left.rows.start..right.rows.end, content: Arc::new(content) })
+        self.envelope.work.with(Both(self.id, left, right))
     }
 
     /// The sum of all parts: neighbours merged two by two, and their sums again, until one is left. The last of an odd
@@ -207,16 +267,14 @@ impl<'a> Job<'a> {
 
     /// What a fold makes of the sum of all `samples` of the data.
     pub fn finish<F: Fold>(&self, fold: &F, sum: &Sum, samples: usize) -> Result<F::Out> {
-        if sum.job != self.id {
-            return Err(Error::asked("the sum belongs to another pass than this job".to_owned()));
-        }
-        if sum.rows != (0..samples) {
+        sum.require_job(self.id)?;
+        if sum.rows() != (0..samples) {
             return Err(Error::asked(format!(
                 "the sum is of rows {:?} but the data have {samples}; merge the sums of all parts first",
-                sum.rows
+                sum.rows()
             )));
         }
-        fold.finish(sum.content.read::<F>()?)
+        fold.finish(sum.pieces::<F>()?.total(fold)?)
     }
 }
 
@@ -240,96 +298,4 @@ fn fingerprint(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
     hasher.finish()
-}
-
-/// The sum of some neighbouring rows, and which.
-#[derive(Debug, Clone)]
-pub struct Sum {
-    job: u64,
-    rows: Range<usize>,
-    content: Arc<Content>,
-}
-
-/// A sum in memory, or its bytes as long as nobody needed more.
-enum Content {
-    Sum(Box<dyn AnySum>),
-    Bytes(Vec<u8>),
-}
-
-impl std::fmt::Debug for Content {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Sum(_) => "a sum",
-            Self::Bytes(_) => "bytes of a sum",
-        })
-    }
-}
-
-/// A sum of any fold.
-trait AnySum: Send + Sync {
-    fn bytes(&self) -> Result<Vec<u8>>;
-    fn size(&self) -> usize;
-    fn any(&self) -> &dyn Any;
-}
-
-impl<S: Serialize + Send + Sync + 'static> AnySum for S {
-    fn bytes(&self) -> Result<Vec<u8>> {
-        to_bytes(self)
-    }
-
-    fn size(&self) -> usize {
-        size_in_bytes(self)
-    }
-
-    fn any(&self) -> &dyn Any {
-        self
-    }
-}
-
-impl Content {
-    fn read<F: Fold>(&self) -> Result<F::Sum> {
-        match self {
-            Self::Sum(sum) => match (**sum).any().downcast_ref::<F::Sum>() {
-                Some(sum) => Ok(sum.clone()),
-                None => Err(Error::asked("a sum belongs to a pass of another kind".to_owned())),
-            },
-            Self::Bytes(bytes) => from_bytes(bytes, "a sum"),
-        }
-    }
-}
-
-impl Sum {
-    /// The rows that are summed.
-    pub fn rows(&self) -> Range<usize> {
-        self.rows.clone()
-    }
-
-    /// About how many bytes it is.
-    pub fn size(&self) -> usize {
-        match &*self.content {
-            Content::Sum(sum) => (**sum).size(),
-            Content::Bytes(bytes) => bytes.len(),
-        }
-    }
-
-    /// The sum as bytes, for a file or another process.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let own;
-        let content = match &*self.content {
-            Content::Sum(sum) => {
-                own = (**sum).bytes()?;
-                &own
-            }
-            Content::Bytes(bytes) => bytes,
-        };
-        let mut bytes = to_bytes(&(self.job, &self.rows))?;
-        bytes.extend_from_slice(content);
-        Ok(bytes)
-    }
-
-    /// What [`Sum::to_bytes`] wrote.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let ((job, rows), content) = split_bytes(bytes, "a sum")?;
-        Ok(Self { job, rows, content: Arc::new(Content::Bytes(content.to_vec())) })
-    }
 }

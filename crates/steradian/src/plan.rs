@@ -97,22 +97,8 @@ impl Plan {
         Self::among(&SOLVERS, config, source.shape(), threads, source.held_bytes(threads))
     }
 
-    /// The plan for data whose rows never come together, so that no pairs of them meet.
+    /// The plan for data whose rows never come together: among the solvers that need no pairs of them.
     pub(crate) fn without_pairs(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        if config.solver == Solver::Gram {
-            return Err(Error::asked(
-                "the gram solver needs every pair of samples, and on a cluster rows stay where they are; use the solver \
-                 krylov, scatter or auto"
-                    .to_owned(),
-            ));
-        }
-        if matches!(config.screen, Screen::Cone(_)) {
-            return Err(Error::asked(
-                "the cone screen (TAE) compares every pair of samples, and on a cluster rows stay where they are; use \
-                 screen = \"outlyingness\", or fit on one machine"
-                    .to_owned(),
-            ));
-        }
         Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, 0)
     }
 

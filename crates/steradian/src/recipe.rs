@@ -43,6 +43,11 @@ impl Change<'_> {
 }
 
 impl<'a> Recipe<'a> {
+    /// Whether rows are summed as they are.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// These steps, then some of the samples; `None` where their order is not that of the data.
     pub(crate) fn then_pick(mut self, samples: &'a [usize]) -> Option<Self> {
         self.0.push(Step::Pick(Cow::Borrowed(samples)));

@@ -9,10 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Numbers, sine, source};
 use proptest::prelude::*;
-use steradian::sums::{Coefficients, DigitCounts, Directions, Distances, Moments, Precision, Pull, Scatter, Sketch};
+use steradian::sums::{
+    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, DigitCounts, Directions, Distances, Moments,
+    Precision, Pull, Scatter, Sketch,
+};
 use steradian::{
-    Block, BlockData, Cells, Cluster, Components, Config, Dispatch, ElementType, Fold, Job, Local, Matrix, Method,
-    Model, Remote, Result, Rows, Runner, Scaling, Shape, Solver, Source, Sum, Weighting,
+    Angle, Block, BlockData, Cells, Center, Cluster, Components, Cone, Config, Cosine, Counting, Dispatch, ElementType,
+    Fold, Job, Local, Matrix, Method, Model, Remote, Result, Rows, Runner, Scaling, Screen, Shape, Solver, Source, Sum,
+    Ties, Weighting,
 };
 
 /// Samples that own their numbers.
@@ -105,7 +109,24 @@ fn configs() -> Vec<Config> {
     configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
     configs.push(Config::new(Method::Ae, Components::Auto));
     configs.push(Config { total_variance: true, ..Config::new(Method::Angular, Components::Share(0.8)) });
+    configs.push(Config::new(Method::Tae, 2));
+    let dense = Cone { cosine: Cosine::Signed, ties: Ties::Density, recenter: true, ..Cone::default() };
+    configs.push(Config { scaling: Scaling::Mad, ..coned(dense) });
     configs
+}
+
+/// TAE with such a cone.
+fn coned(cone: Cone) -> Config {
+    Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) }
+}
+
+/// The same on one machine, the pivot of a cone found as a cluster finds it.
+fn eliminating(config: &Config) -> Config {
+    let mut config = config.clone();
+    if let Screen::Cone(cone) = &mut config.screen {
+        cone.counting = Counting::Elimination;
+    }
+    config
 }
 
 #[test]
@@ -115,7 +136,7 @@ fn one_part_gives_the_bytes_of_one_machine() {
         let cluster = Parts::new(&x, &[], 2, false).fit(&config).unwrap();
         let solver = cluster.solver; // one machine might choose another
         let mut local =
-            steradian::fit(&Config { solver, ..config.clone() }, &source(&x), &Local::new(2).unwrap()).unwrap();
+            steradian::fit(&Config { solver, ..eliminating(&config) }, &source(&x), &Local::new(2).unwrap()).unwrap();
         local.config = config.clone();
         assert!(cluster.to_bytes().unwrap() == local.to_bytes().unwrap(), "{config:?}");
     }
@@ -133,6 +154,48 @@ fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
         assert!(sine(&calm.components, &alone.components) < 1e-5, "{config:?}");
         assert_eq!(calm.kept, alone.kept, "{config:?}");
         assert_eq!(calm.chosen.is_some(), alone.chosen.is_some());
+        // One machine meets all pairs of so few samples; a cluster never does.
+        let [found, exact] = [&calm, &alone].map(|model| model.cone.as_ref());
+        assert_eq!(found.map(|cone| (cone.pivot, cone.tau_min())), exact.map(|cone| (cone.pivot, cone.tau_min())));
+        assert!(
+            found.is_none_or(|cone| cone.elimination.is_some()) && exact.is_none_or(|cone| cone.elimination.is_none())
+        );
+    }
+}
+
+/// Samples in a bundle so narrow that all of it ties, one in five anywhere.
+fn bundle(n: usize, features: usize) -> Matrix {
+    let mut x = Numbers::new(11).matrix(n, features);
+    (0..n).filter(|i| i % 5 > 0).for_each(|i| x.row_mut(i).iter_mut().for_each(|x| *x = 1.0 + 0.02 * *x));
+    x
+}
+
+#[test]
+fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver() {
+    let x = bundle(6000, 8);
+    let cone = Cone { angle: Angle::Degrees(60.0), ..Cone::default() };
+    let parts = Parts::new(&x, &[2, 1500, 4321], 2, false);
+    let config = Config { center: Center::None, ..coned(cone) };
+    let model = parts.fit(&config).unwrap();
+    let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
+    assert_eq!(model.kept, alone.kept);
+    let (found, exact) = (model.cone.unwrap(), alone.cone.unwrap());
+    assert_eq!((found.pivot, found.tau_min()), (exact.pivot, exact.tau_min()));
+    let elimination = found.elimination.unwrap();
+    assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // so a shell was used
+    // A leader for each round and the shell, and the pivot; anchors come as sums of a pass.
+    assert!(parts.rows_fetched.into_inner() <= elimination.rounds + 2);
+}
+
+#[test]
+fn a_cone_among_few_samples() {
+    for n in [3, 4, 17, 63, 64, 65, 257] {
+        let x = Numbers::new(n as u64).samples(n, 4, 2);
+        let config = Config { screen: Screen::Cone(Cone::default()), ..Config::new(Method::Tae, 1) };
+        let model = Parts::new(&x, &[1, n / 2, n - 1], 1, true).fit(&config).unwrap();
+        let alone = steradian::fit(&config, &source(&x), &Local::new(1).unwrap()).unwrap();
+        assert_eq!(model.kept, alone.kept, "{n}");
+        assert_eq!(model.cone.unwrap().pivot, alone.cone.unwrap().pivot, "{n}");
     }
 }
 
@@ -159,7 +222,9 @@ fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
     let x = Numbers::new(7).samples(60, 5, 2);
     let refused = |config: Config| Parts::new(&x, &[30], 1, false).fit(&config).unwrap_err().to_string();
     assert!(refused(Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) }).contains("use the solver krylov"));
-    assert!(refused(Config::new(Method::Tae, 2)).contains("every pair"));
+    let exact = refused(coned(Cone { counting: Counting::Exact, ..Cone::default() }));
+    assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
+    assert!(refused(coned(Cone { angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
     assert!(refused(Config { cells: Cells::Clean, ..Config::new(Method::Cells, 2) }).contains("cells = \"keep\""));
 }
 
@@ -190,7 +255,7 @@ fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
         sums = next;
     }
     let expected = steradian::wire::to_bytes(&sums[0]).unwrap();
-    sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 8
+    sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 2
 }
 
 proptest! {
@@ -212,10 +277,31 @@ proptest! {
         prop_assert!(same_tree(&Scatter::new(directions), &x, &cuts));
         prop_assert!(same_tree(&Distances::new(&center, &w, Precision::Double, element).with_scores(None, 1), &x, &cuts));
         prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
+        let rule = ConeRule::new(directions, Cosine::Abs, 0.5);
+        let anchors = Anchors::new(&rule, &[0, n - 1], &[x.row(0), x.row(n - 1)].concat(), Some((0, x.row(0)))).unwrap();
+        prop_assert!(same_tree(&ConeSizes::new(&rule, &anchors), &x, &cuts));
         for precision in [Precision::Working, Precision::Double] {
             prop_assert!(same_tree(&Sketch::new(directions, Coefficients::Project(&w), precision, element), &x, &cuts));
         }
     }
+}
+
+#[test]
+fn anchors_and_candidates_are_those_of_the_whole_data() {
+    let (n, x) = (700, Numbers::new(12).samples(700, 6, 3));
+    let center = [0.5; 6];
+    let rule = ConeRule::new(Directions::new(&center, Weighting::InverseNorm, None), Cosine::Signed, 0.3);
+    let indices: Vec<usize> = (0..n).filter(|i| i % 9 == 4).collect();
+    let parts = Parts::new(&x, &[100, 101, 350], 1, true);
+    let remote = Remote::new(&parts, source(&x).shape().clone());
+    let (cluster, local) = (Cluster::new(&parts, n, Local::new(1).unwrap()), Local::new(1).unwrap());
+    let rows = cluster.run(&ChosenRows::new(indices.clone()), &remote).unwrap();
+    assert_eq!(rows, indices.iter().flat_map(|&i| x.row(i).to_vec()).collect::<Vec<_>>());
+    let anchors = Anchors::new(&rule, &indices, &rows, Some((7, x.row(7)))).unwrap();
+    let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
+    let counts = AnchorCounts::new(&rule, &anchors, &candidates);
+    let (there, here) = (cluster.run(&counts, &remote).unwrap(), local.run(&counts, &source(&x)).unwrap());
+    assert_eq!((there.inside, there.speaks), (here.inside, here.speaks));
 }
 
 #[test]

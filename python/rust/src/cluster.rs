@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use steradian::sums::{Directions, Moments, Scatter};
 use steradian::{Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting};
@@ -28,6 +29,22 @@ fn shared_threads(threads: usize) -> Result<Arc<Local>> {
     Ok(runner)
 }
 
+/// Bytes as Python has them: those of a file, or an array, which processes hand to each other without a copy.
+#[derive(FromPyObject)]
+enum Sent<'py> {
+    Bytes(PyBackedBytes),
+    Array(PyReadonlyArray1<'py, u8>),
+}
+
+impl Sent<'_> {
+    fn bytes(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Bytes(bytes) => Ok(bytes),
+            Self::Array(array) => Ok(array.as_slice()?),
+        }
+    }
+}
+
 /// One pass over the data, for any process with this version of the package.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Job(steradian::Job<'static>);
@@ -42,7 +59,8 @@ impl Job {
 impl Job {
     /// Reads what `to_bytes` wrote; refuses bytes of another version.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, bytes: Sent<'_>) -> PyResult<Self> {
+        let bytes = bytes.bytes()?;
         py.detach(|| steradian::Job::from_bytes(bytes)).map(Self).map_err(exception)
     }
 
@@ -63,11 +81,31 @@ impl Job {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
     }
 
-    /// The sum of a part of the data, whose first sample is number `first` of all.
-    #[pyo3(signature = (samples, first, *, threads=0))]
-    fn sum(&self, py: Python<'_>, samples: &Samples, first: usize, threads: usize) -> PyResult<Sum> {
+    /// The sum of a part of the data, whose first sample is number `first` of all; on the grid of the whole where its
+    /// number of samples is given.
+    #[pyo3(signature = (samples, first, *, whole=None, threads=0))]
+    fn sum(
+        &self,
+        py: Python<'_>,
+        samples: &Samples,
+        first: usize,
+        whole: Option<usize>,
+        threads: usize,
+    ) -> PyResult<Sum> {
         let source = samples.source();
-        py.detach(|| self.0.sum(source, first, &*shared_threads(threads)?)).map(Sum).map_err(exception)
+        let sum = || {
+            let runner = shared_threads(threads)?;
+            match whole {
+                None => self.0.sum(source, first, &runner),
+                Some(all) => self.0.sum_on_grid(source, first, all, &runner),
+            }
+        };
+        py.detach(sum).map(Sum).map_err(exception)
+    }
+
+    /// Rows of a cell of the grid of data of this shape.
+    fn cell_rows(&self, samples: usize, features: usize) -> usize {
+        self.0.cell_rows(samples, features)
     }
 
     /// The sum of two neighbours, the earlier rows first.
@@ -121,8 +159,9 @@ pub struct Sum(steradian::Sum);
 impl Sum {
     /// Reads what `to_bytes` wrote.
     #[staticmethod]
-    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        steradian::Sum::from_bytes(bytes).map(Self).map_err(exception)
+    fn from_bytes(py: Python<'_>, bytes: Sent<'_>) -> PyResult<Self> {
+        let bytes = bytes.bytes()?;
+        py.detach(|| steradian::Sum::from_bytes(bytes)).map(Self).map_err(exception)
     }
 
     /// The sum as bytes, for a file or another process.
@@ -143,8 +182,10 @@ impl Sum {
         self.0.size()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
+    /// By an array, which pickle hands on as it lies in memory.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyArray1<u8>>,))> {
+        let bytes = py.detach(|| self.0.to_bytes()).map_err(exception)?;
+        Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyArray1::from_vec(py, bytes),)))
     }
 }
 
@@ -177,7 +218,7 @@ impl Dispatch for Elsewhere {
     fn sum(&self, job: &steradian::Job<'_>, name: &'static str, pass: usize) -> Result<steradian::Sum> {
         let bytes = job.to_bytes()?;
         self.call(|object| {
-            let bytes = PyBytes::new(object.py(), &bytes);
+            let bytes = PyArray1::from_vec(object.py(), bytes);
             let sum = object.call_method1("sum", (bytes, name, pass))?;
             Ok(sum.cast::<Sum>()?.get().0.clone())
         })

@@ -87,7 +87,7 @@ class AngularEmbedding(Subspace):
         Why there are this many, where the number was found.
     pivot_, tau_, max_angle_ : int, ndarray of shape (n_samples,), float; or None
         The sample that the cone is around, how many samples lie outside the cone of each, and the angle that was used.
-        Among very many samples ``tau_`` is exact for those that might have been the pivot; see ``exact`` of :meth:`fit`.
+        Among very many samples ``tau_`` is exact for those that might be the pivot; see ``exact`` of :meth:`fit`.
     scale_ : ndarray of shape (n_features_in_,) or None
         What features are divided by.
     cleaned_share_ : float or None

@@ -81,9 +81,9 @@ class Estimator(BaseEstimator):
         callback : callable, optional
             Called with a :class:`Progress` now and then. An exception that it raises stops the fit.
         exact : bool, default=False
-            Whether a cone meets all pairs of samples, however long it takes. Otherwise its pivot is found by elimination
-            where all pairs would take more than about a minute; it is the same but with a probability of 1e-6, and
-            ``tau_`` holds estimates for samples that were ruled out.
+            Whether a cone meets all pairs of samples, however long it takes. Otherwise its pivot is found by
+            elimination where all pairs would take more than about a minute, and on a cluster; it is the same but with
+            a probability of 1e-6, and ``tau_`` holds estimates for samples that were ruled out.
 
         Returns
         -------

@@ -44,7 +44,7 @@ def worker_threads() -> int:
 class Parcel:
     """A pass on its way: bytes until a task of this process needs it, then opened once for all tasks."""
 
-    def __init__(self, job: bytes, made_by: str) -> None:
+    def __init__(self, job: bytes | npt.NDArray[np.uint8], made_by: str) -> None:
         self._bytes = job
         self._made_by = made_by
         self._job: _engine.Job | None = None

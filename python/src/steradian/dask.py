@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import sys
 import uuid
+import warnings
+from bisect import bisect_right
+from collections import defaultdict
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
-from dask.base import compute
+from dask.base import annotate, compute
 from dask.delayed import Delayed, delayed
 
 from steradian import _engine, _parts
@@ -27,11 +30,15 @@ from steradian._data import Samples, SamplesLike, read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy.typing as npt
+
     from steradian._progress import EngineCallback
 
 __all__ = ["Partitions"]
 
 _AGAIN = "start the cluster, or connect to it, and fit again: the estimator is unfitted"
+_PATIENCE = 30.0
+"""Seconds without a result after which it is worth a look whether there are workers."""
 
 
 class Partitions:
@@ -55,6 +62,7 @@ class Partitions:
             msg = f"Found data with {self._samples} sample(s) while a minimum of {minimum} is required by {reader}."
             raise ValueError(msg)
         self._like = _like(self._looks[0])
+        self._lazy = _lazy(self._parts, self._client)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -75,7 +83,7 @@ class Partitions:
         """The total variance of the rows of a model."""
         return _engine.total_variance_elsewhere(self, self._like, self._samples, model, threads=threads)
 
-    def sum(self, job: bytes, name: str, number: int) -> _engine.Sum:
+    def sum(self, job: npt.NDArray[np.uint8], name: str, number: int) -> _engine.Sum:
         """The sum of all rows, by one task a part and one a merge. The engine calls this once a pass."""
         label = f"steradian-{name.replace(' ', '-')}-{number}-{self._token}"
         parcel = delayed(_parts.Parcel, traverse=False)(job, _parts.version(), dask_key_name=f"{label}-job")
@@ -94,13 +102,29 @@ class Partitions:
             ]
             sums = merged + sums[len(merged) * 2 :]
             level += 1
-        found: _engine.Sum | _parts.Wrong = self._computed(sums[0], f"pass {number} ({name})")
+        found: _engine.Sum | _parts.Wrong = self._computed(sums[0], f"pass {number} ({name})", label)
         if isinstance(found, Exception):
             raise found
         if self._report is not None:
             total = self._samples * self.shape[1] * np.dtype(self.element).itemsize
             self._report(name, number, total, total)
         return found
+
+    def _places(self, label: str) -> defaultdict[Any, tuple[str, ...]]:
+        """The worker that each task of a pass should run on, if it can: neighbours together, so that sums meet there.
+
+        Parts that are in a worker's memory already are summed there.
+        """
+        places: defaultdict[Any, tuple[str, ...]] = defaultdict(tuple)
+        threads = self._client.nthreads()
+        workers = sorted(threads)
+        shares = list(accumulate(threads[worker] for worker in workers))
+        for i, (part, end, look) in enumerate(zip(self._parts, self._ends, self._looks, strict=True)):
+            if self._lazy[i] and len(workers) > 1:
+                middle = (end - look[0] / 2) / self._samples * shares[-1]
+                worker = workers[bisect_right(shares, middle)]
+                places[part.key] = places[f"{label}-part-{i}"] = (worker,)
+        return places
 
     def fetch(self, rows: list[int]) -> Samples:
         """Some rows, in this order, which is ascending. The engine calls this for the few that it looks at."""
@@ -115,23 +139,28 @@ class Partitions:
         together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-rows-{uuid.uuid4().hex}")
         return Samples.from_array(np.concatenate(self._computed(together, "reading single rows")))
 
-    def _computed(self, what: Delayed, doing: str) -> Any:
-        """The value of `what`; what goes wrong with the cluster itself is said in one line."""
+    def _computed(self, what: Delayed, doing: str, label: str | None = None) -> Any:
+        """The value of `what`, a pass where it has a label; what goes wrong with the cluster is said in one line."""
         if self._client is None:
             return compute(what)[0]
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
+        from distributed.scheduler import NoWorkerError
 
         if self._client.status != "running":
             msg = f"the Dask client is {self._client.status} before {doing}; {_AGAIN}"
             raise ConnectionError(msg)
-        # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}):
-            future = self._client.compute(what)
+        future = None
         try:
-            return future.result()
+            # A method of a plain dictionary says where tasks go, since the scheduler need not have this package.
+            wishes = {"workers": self._places(label).__getitem__, "allow_other_workers": True} if label else {}
+            # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), annotate(**wishes):
+                future = self._client.compute(what)
+            return self._result(future, doing)
         except KeyboardInterrupt:
-            future.cancel()
+            if future is not None:
+                future.cancel()
             raise
         except KilledWorker as error:
             msg = (
@@ -139,14 +168,26 @@ class Partitions:
                 "use smaller row chunks, or workers with more memory"
             )
             raise RuntimeError(msg) from error
-        except (CommClosedError, TimeoutError) as error:
+        except (CommClosedError, NoWorkerError, TimeoutError) as error:
             msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
             raise ConnectionError(msg) from error
         except Exception as error:
-            if future.cancelled() or self._client.status != "running":
+            if (future is not None and future.cancelled()) or self._client.status != "running":
                 msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
                 raise ConnectionError(msg) from error
             raise
+
+    def _result(self, future: Any, doing: str) -> Any:
+        """The result of a task. Dask waits for workers as long as it takes, so the user is told when there are none."""
+        while True:
+            try:
+                return future.result(timeout=_PATIENCE)
+            except TimeoutError:  # noqa: PERF203 (once in many seconds)
+                if future.done() or self._client.status != "running":
+                    raise
+                if not self._client.nthreads():
+                    msg = f"the Dask cluster has no workers during {doing}; the fit goes on when there is one"
+                    warnings.warn(msg, stacklevel=2)
 
 
 def transformed(model: _engine.Model, X: SamplesLike, robust: bool) -> Any:
@@ -177,6 +218,15 @@ def transformed(model: _engine.Model, X: SamplesLike, robust: bool) -> Any:
 def _is_array(X: SamplesLike) -> bool:
     arrays = sys.modules.get("dask.array")
     return arrays is not None and isinstance(X, arrays.Array)
+
+
+def _lazy(parts: list[Delayed], client: Any) -> list[bool]:
+    """Whether each part is made anew for every pass, rather than held by a worker."""
+    if client is None:
+        return [True] * len(parts)
+    from distributed import futures_of
+
+    return [not futures_of(part) for part in parts]
 
 
 def _active_client() -> Any:

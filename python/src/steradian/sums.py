@@ -2,7 +2,8 @@
 
 A :class:`Pass` says what is summed. Whoever makes the same pass with the same version of the package can sum a part of
 the data, hand the sum on as bytes, and merge the sums of neighbouring parts. What comes out depends on where parts
-begin and end only by rounding.
+begin and end only by rounding; and not at all where they are cut on the grid of the whole data, see
+:meth:`Pass.cell_rows`.
 
 Examples
 --------
@@ -40,10 +41,18 @@ __all__ = ["Pass", "Sum", "mean", "scatter"]
 class Pass(ABC):
     """One pass over the data: sums of parts, merged, and what they mean when all rows are in them."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, n_features: int) -> None:
         self._job = job
+        self._n_features = n_features
 
-    def sum(self, X: SamplesLike, first_row: int, *, n_jobs: int | None = None) -> Sum:
+    def cell_rows(self, n_samples: int) -> int:
+        """Rows of a cell of the grid that `n_samples` in all are summed on, 256 times a power of 2.
+
+        Parts that begin and end at multiples of it, or with the data, can be summed on that grid.
+        """
+        return self._job.cell_rows(n_samples, self._n_features)
+
+    def sum(self, X: SamplesLike, first_row: int, *, n_samples: int | None = None, n_jobs: int | None = None) -> Sum:
         """The sum of a part of the data.
 
         Parameters
@@ -52,6 +61,9 @@ class Pass(ABC):
             As in :meth:`AngularEmbedding.fit`.
         first_row : int
             The number of its first row in the whole data, from 0; messages and merging go by it.
+        n_samples : int or None, default=None
+            How many rows the whole data have: then the part is summed on their grid, and all parts together give the
+            bits that one machine would find. Parts that are cut elsewhere are refused.
         n_jobs : int or None, default=None
             Threads; the sum does not depend on it.
 
@@ -60,7 +72,11 @@ class Pass(ABC):
         Sum
             With ``rows``, ``to_bytes`` and ``from_bytes``.
         """
-        return self._job.sum(read(X, reader="a pass"), first_row, threads=threads(n_jobs))
+        samples = read(X, reader="a pass")
+        if samples.shape[1] != self._n_features:
+            msg = f"X has {samples.shape[1]} features, but the pass is expecting {self._n_features} features as input."
+            raise ValueError(msg)
+        return self._job.sum(samples, first_row, whole=n_samples, threads=threads(n_jobs))
 
     def merge(self, *sums: Sum) -> Sum:
         """The sum of neighbouring parts, given in the order of the data: merged two by two, until one is left."""
@@ -80,8 +96,7 @@ class Pass(ABC):
 
 class _Mean(Pass):
     def __init__(self, n_features: int) -> None:
-        super().__init__(Job.mean(n_features))
-        self._n_features = n_features
+        super().__init__(Job.mean(n_features), n_features)
 
     def finish(self, total: Sum, n_samples: int) -> npt.NDArray[np.float64]:
         return self._job.finish_mean(self._n_features, total, n_samples)
@@ -91,7 +106,7 @@ class _Scatter(Pass):
     def __init__(self, center: npt.ArrayLike, uniform: bool) -> None:
         self._center: list[Any] = np.asarray(center, dtype=np.float64).ravel().tolist()
         self._uniform = uniform
-        super().__init__(Job.scatter(self._center, uniform))
+        super().__init__(Job.scatter(self._center, uniform), len(self._center))
 
     def finish(self, total: Sum, n_samples: int) -> npt.NDArray[np.float64]:
         return self._job.finish_scatter(self._center, self._uniform, total, n_samples)

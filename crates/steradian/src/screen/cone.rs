@@ -22,8 +22,8 @@ use crate::model::{ConeReport, Elimination};
 use crate::run::Runner;
 use crate::source::{Shape, Source};
 use crate::sums::{
-    CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Precision, Projection, Sketch,
-    Units, exact_cosine,
+    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Precision,
+    Projection, Sketch, Units, exact_cosine,
 };
 
 /// Room below the threshold, so that exact ties are inside on every machine.
@@ -159,19 +159,27 @@ impl Directed<'_> {
 
     /// The samples in the cone around the pivot.
     fn inside(&self, rule: &ConeRule<'_>, pivot: usize, speaks: &[bool], runner: &impl Runner) -> Result<Vec<bool>> {
-        let row = match self.cosines {
-            Some(cosines) => cosines.row(pivot).to_vec(),
-            None => self.cosines_to(&[pivot], runner)?.0.data().to_vec(),
-        };
         let mut kept = vec![false; speaks.len()];
-        for j in (0..speaks.len()).filter(|&j| speaks[j]) {
-            kept[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
+        let speaking = (0..speaks.len()).filter(|&j| speaks[j]);
+        if let Some(cosines) = self.cosines {
+            let row = cosines.row(pivot);
+            for j in speaking {
+                kept[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
+            }
+            return Ok(kept);
+        }
+        // Close calls are decided in the pass, where the samples are.
+        let anchors = Anchors::new(rule, &[pivot], &read_sample(self.source, pivot)?, None)?;
+        let found = runner.run(&AnchorCounts::new(rule, &anchors, speaks), self.source)?;
+        for (j, [near, far]) in speaking.zip(found.inside) {
+            kept[j] = j == pivot || near + far > 0;
         }
         Ok(kept)
     }
 
     /// Unit directions of some samples, as columns.
     pub(crate) fn units(&self, samples: &[usize]) -> Result<Matrix> {
+        self.source.prefetch(samples)?;
         let mut units = Matrix::zeros(self.center.len(), samples.len());
         for (column, &sample) in samples.iter().enumerate() {
             let row = read_sample(self.source, sample)?;

@@ -8,27 +8,36 @@
 //! Both decide every pair as the pair pass does: in single precision where that suffices, else by the
 //! [rule](ConeRule). Cost: 2 m D flops for m anchors and a candidate; a tile of at most 256 x m cosines a thread.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cone_rule::{ConeRule, Doubles, exact_cosine};
+use super::cone_rule::{ConeRule, Doubles, SentRule, exact_cosine};
 use crate::block::{Block, BlockData, Rows};
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::kernel::{cone, panel};
 use crate::linalg::add_outer_single;
 use crate::pass::Fold;
+use crate::wire::packed;
+
+/// Some columns of the anchors' directions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Panel(#[serde(with = "packed")] Vec<f32>);
 
 /// Samples kept at hand with their directions; those without direction are left out, since nobody is near them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Anchors {
     indices: Vec<usize>,
     features: usize,
     /// The samples as they are, row after row.
+    #[serde(with = "packed")]
     rows: Vec<f64>,
+    #[serde(with = "packed")]
     weights: Vec<f64>,
     /// Directions in single precision: for each panel of columns, row after row.
-    panels: Vec<Vec<f32>>,
+    panels: Vec<Panel>,
     /// How many of them, which come first, lie within the cone around the leader.
     near_leader: usize,
 }
@@ -67,12 +76,12 @@ impl Anchors {
         Ok(anchors)
     }
 
-    fn panel(&self, rule: &ConeRule<'_>, columns: Range<usize>) -> Vec<f32> {
+    fn panel(&self, rule: &ConeRule<'_>, columns: Range<usize>) -> Panel {
         let mut out = vec![0.0; self.len() * columns.len()];
         if !self.is_empty() {
             rule.write_directions(&self.block(), 0..self.len(), columns, &self.weights, &mut out);
         }
-        out
+        Panel(out)
     }
 
     fn block(&self) -> Block<'_> {
@@ -148,7 +157,7 @@ impl Anchors {
                 let out = &mut left[run.start * width..run.end * width];
                 rule.write_directions(block, rows, columns.clone(), &chosen.weights[run], out);
             }
-            add_outer_single(&mut tile, left, anchors, width);
+            add_outer_single(&mut tile, left, &anchors.0, width);
         }
         tile
     }
@@ -186,17 +195,31 @@ fn runs(numbers: &[usize]) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Counts, for each candidate, the anchors within its cone.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct AnchorCounts<'a> {
-    rule: &'a ConeRule<'a>,
+    rule: ConeRule<'a>,
     anchors: &'a Anchors,
     candidates: &'a [bool],
 }
 
 impl<'a> AnchorCounts<'a> {
     /// For the samples that `candidates` names.
-    pub fn new(rule: &'a ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
-        Self { rule, anchors, candidates }
+    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
+        Self { rule: rule.clone(), anchors, candidates }
+    }
+}
+
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentAnchorCounts<'a> {
+    rule: SentRule<'a>,
+    anchors: Cow<'a, Anchors>,
+    candidates: Cow<'a, [bool]>,
+}
+
+impl SentAnchorCounts<'_> {
+    pub(crate) fn fold(&self) -> AnchorCounts<'_> {
+        AnchorCounts { rule: self.rule.rule(), anchors: &self.anchors, candidates: &self.candidates }
     }
 }
 
@@ -217,6 +240,14 @@ impl Fold for AnchorCounts<'_> {
         "anchors"
     }
 
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Anchors(SentAnchorCounts {
+            rule: (&self.rule).into(),
+            anchors: Cow::Borrowed(self.anchors),
+            candidates: Cow::Borrowed(self.candidates),
+        })))
+    }
+
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
@@ -227,8 +258,8 @@ impl Fold for AnchorCounts<'_> {
 
     fn add(&self, sum: &mut AnchorCountsSum, block: &Block<'_>) -> Result<()> {
         let asked: Vec<usize> = (0..block.rows()).filter(|&row| self.candidates[block.first() + row]).collect();
-        let chosen = Chosen::new(self.rule, block, &asked);
-        let counts = self.anchors.meet(self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
+        let chosen = Chosen::new(&self.rule, block, &asked);
+        let counts = self.anchors.meet(&self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
         let mut found = chosen.rows.iter().zip(counts).peekable();
         for row in asked {
             let own = found.next_if(|(speaking, _)| **speaking == row);
@@ -250,16 +281,29 @@ impl Fold for AnchorCounts<'_> {
 }
 
 /// Counts, for each anchor, the samples within its cone.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ConeSizes<'a> {
-    rule: &'a ConeRule<'a>,
+    rule: ConeRule<'a>,
     anchors: &'a Anchors,
 }
 
 impl<'a> ConeSizes<'a> {
     /// Of all samples around these.
-    pub fn new(rule: &'a ConeRule<'a>, anchors: &'a Anchors) -> Self {
-        Self { rule, anchors }
+    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors) -> Self {
+        Self { rule: rule.clone(), anchors }
+    }
+}
+
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentConeSizes<'a> {
+    rule: SentRule<'a>,
+    anchors: Cow<'a, Anchors>,
+}
+
+impl SentConeSizes<'_> {
+    pub(crate) fn fold(&self) -> ConeSizes<'_> {
+        ConeSizes { rule: self.rule.rule(), anchors: &self.anchors }
     }
 }
 
@@ -272,6 +316,11 @@ impl Fold for ConeSizes<'_> {
         "cone sizes"
     }
 
+    fn ship(&self) -> Option<Work<'_>> {
+        let rule = (&self.rule).into();
+        Some(Work(Kind::ConeSizes(SentConeSizes { rule, anchors: Cow::Borrowed(self.anchors) })))
+    }
+
     fn sum_bytes(&self) -> usize {
         4 * self.anchors.len()
     }
@@ -282,7 +331,7 @@ impl Fold for ConeSizes<'_> {
 
     fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
         let all: Vec<usize> = (0..block.rows()).collect();
-        self.anchors.meet(self.rule, block, &Chosen::new(self.rule, block, &all), sum);
+        self.anchors.meet(&self.rule, block, &Chosen::new(&self.rule, block, &all), sum);
         Ok(())
     }
 

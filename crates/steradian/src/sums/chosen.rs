@@ -2,15 +2,19 @@
 //!
 //! Cost: one pass that touches those samples alone, 8 D bytes a sample.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::block::{Block, each_element};
 use crate::element::Element;
 use crate::error::Result;
+use crate::job::{Kind, Work};
 use crate::pass::Fold;
+use crate::wire::packed;
 
 /// Gathers some samples.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ChosenRows {
     indices: Vec<usize>,
 }
@@ -28,7 +32,7 @@ impl ChosenRows {
 
 /// Samples one after the other.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ChosenRowsSum(Vec<f64>);
+pub struct ChosenRowsSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for ChosenRows {
     type Sum = ChosenRowsSum;
@@ -37,6 +41,10 @@ impl Fold for ChosenRows {
 
     fn name(&self) -> &'static str {
         "chosen samples"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Chosen(Cow::Borrowed(self))))
     }
 
     fn sum_bytes(&self) -> usize {

@@ -10,7 +10,10 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::Directions;
+use super::directions::SentDirections;
 use super::gram::products;
 use crate::block::{Block, each_element};
 use crate::config::Cosine;
@@ -88,6 +91,27 @@ impl<'a> ConeRule<'a> {
         let folded = |c: f64| if self.cosine == Cosine::Abs { c.abs() } else { c };
         let rough = folded(cosine);
         if (rough - self.threshold).abs() > NEAR { rough >= self.threshold } else { folded(exact()) >= self.threshold }
+    }
+}
+
+/// The rule on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct SentRule<'a> {
+    directions: SentDirections<'a>,
+    cosine: Cosine,
+    threshold: f64,
+}
+
+impl<'a> From<&ConeRule<'a>> for SentRule<'a> {
+    fn from(rule: &ConeRule<'a>) -> Self {
+        Self { directions: (&rule.directions).into(), cosine: rule.cosine, threshold: rule.threshold }
+    }
+}
+
+impl SentRule<'_> {
+    /// The rule again.
+    pub(super) fn rule(&self) -> ConeRule<'_> {
+        ConeRule::new(self.directions.directions(), self.cosine, self.threshold)
     }
 }
 

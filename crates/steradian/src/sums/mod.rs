@@ -37,6 +37,7 @@ pub use quantile::DigitCounts;
 pub use scatter::{Scatter, ScatterSum};
 pub use sketch::{Coefficients, Sketch, SketchSum};
 
+pub(crate) use anchors::{SentAnchorCounts, SentConeSizes};
 pub(crate) use cone_rule::exact_cosine;
 pub(crate) use counts::CONE_TILE_ROWS;
 pub(crate) use distances::{SentDistances, sine_outside};
