@@ -273,7 +273,7 @@ fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
 
 /// Makes this process the only one with the file open, as far as the system can; a process that is gone lets go of it.
 fn claim(path: &Path, file: &File) -> Result<()> {
-    let refuse = || {
+    let refuse = || -> Result<()> {
         Err(Error::asked(format!(
             "{}: another fit is writing this checkpoint; wait until it is over, or name another file",
             path.display()
@@ -296,6 +296,6 @@ fn claim(path: &Path, file: &File) -> Result<()> {
         }
     }
     #[cfg(not(unix))]
-    let _ = (file, refuse as fn() -> Result<()>);
+    let _ = (file, &refuse);
     Ok(())
 }

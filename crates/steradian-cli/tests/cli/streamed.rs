@@ -52,9 +52,11 @@ fn a_streamed_fit_has_the_bytes_of_the_mapped_one_and_keeps_its_memory() {
         let solver = if method == "empca" { "" } else { "--solver krylov" };
         let options = format!("fit {data} --method {method} -d 3 {solver} --threads 2");
         lab.ok(&format!("{options} -o mapped"));
-        let peak = peak_of(&lab, &format!("{options} -o streamed --memory {memory}M"));
-        assert_eq!(lab.read("mapped"), lab.read("streamed"), "{method}");
-        assert!(peak > 1 << 20 && peak <= memory << 20, "{method}: {} MiB of {memory}", peak >> 20);
+        for more in ["", "--checkpoint c --checkpoint-every 0.1"] {
+            let peak = peak_of(&lab, &format!("{options} -o streamed --memory {memory}M {more}"));
+            assert_eq!(lab.read("mapped"), lab.read("streamed"), "{method}");
+            assert!(peak > 1 << 20 && peak <= memory << 20, "{method} {more}: {} MiB of {memory}", peak >> 20);
+        }
     }
 }
 
