@@ -21,6 +21,7 @@ from sklearn.base import clone
 
 import steradian
 from steradian import PCA, AngularEmbedding, _parts
+from steradian.dask import Partitions
 
 
 def _cluster(workers: int) -> LocalCluster:
@@ -109,6 +110,17 @@ def test_the_same_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster
         client.wait_for_workers(2, timeout=30)
         assert none == _bytes(AngularEmbedding(2).fit(X))
         assert none == _bytes(AngularEmbedding(2).fit(X.persist()))
+
+
+def test_neighbours_are_wished_onto_one_worker_unless_somebody_holds_them(client: Client) -> None:
+    lazy = da.from_array(_samples(800), chunks=(100, -1))
+    partitions = Partitions(lazy, reader="a test")
+    places = partitions._places("pass")
+    wished = [places[f"pass-part-{i}"] for i in range(8)]
+    assert wished == sorted(wished)
+    assert [wished.count((worker,)) for worker in client.nthreads()] == [4, 4]
+    assert [places[part.key] for part in partitions._parts] == wished
+    assert not Partitions(lazy.persist(), reader="a test")._places("pass")
 
 
 def test_parts_may_be_arrays_frames_and_paths(client: Client, tmp_path: Path) -> None:
