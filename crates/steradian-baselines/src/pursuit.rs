@@ -51,6 +51,8 @@ pub struct Pursuit {
     pub model: Model,
     /// The low-rank part, the center added: n x D.
     pub low_rank: Matrix,
+    /// The rank of the low-rank part around the center.
+    pub rank: usize,
     /// The sparse part: n x D.
     pub sparse: Matrix,
 }
@@ -58,20 +60,28 @@ pub struct Pursuit {
 /// Fits and keeps both parts.
 pub fn pursue(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
     plan(config, source, runner.threads())?;
-    let (state, found, passes_before) = search(config, source, runner)?;
+    let Searched { state, found, rank, passes_before } = search(config, source, runner)?;
     let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
     let model = assemble(config, found, passes_before, source, runner)?;
-    Ok(Pursuit { model, low_rank, sparse })
+    Ok(Pursuit { model, low_rank, rank, sparse })
 }
 
 /// Fits and keeps the subspace alone.
 pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    let (state, found, passes_before) = search(config, source, runner)?;
+    let Searched { state, found, passes_before, .. } = search(config, source, runner)?;
     drop(state);
     assemble(config, found, passes_before, source, runner)
 }
 
-fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<(State, Found, usize)> {
+/// What the iteration leaves.
+struct Searched {
+    state: State,
+    found: Found,
+    rank: usize,
+    passes_before: usize,
+}
+
+fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Searched> {
     let (shape, passes_before) = (source.shape(), runner.passes());
     let (center, warning) = center::proven(&config.center, source, config.seed, runner)?;
     let mut state = State::read(source, &center, runner)?;
@@ -103,7 +113,7 @@ fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<(State
         certificate: Certificate { residual: outcome.residual, sine_bound: f64::NAN, converged: outcome.converged },
         warnings,
     };
-    Ok((state, found, passes_before))
+    Ok(Searched { state, found, rank, passes_before })
 }
 
 /// All columns of a strip of the larger side, in four arrays of `side` rows.

@@ -2,20 +2,14 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
-
-use common::{relative, sine};
+use common::{golden, relative, sine};
 use serde_json::Value;
 use steradian::{Config, Local, Matrix, Method, Source};
 use steradian_io::NpySource;
 
-fn folder(case: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case)
-}
-
 /// An array of a case.
 fn array(case: &str, name: &str) -> Matrix {
-    let source = NpySource::open(folder(case).join(name)).unwrap();
+    let source = NpySource::open(golden(case).join(name)).unwrap();
     let (rows, columns) = (source.shape().samples, source.shape().features);
     let mut out = Matrix::zeros(rows, columns);
     source
@@ -30,7 +24,7 @@ fn array(case: &str, name: &str) -> Matrix {
 
 /// What a case is about, and how near it must come.
 fn meta(case: &str) -> Value {
-    serde_json::from_slice(&std::fs::read(folder(case).join("meta.json")).unwrap()).unwrap()
+    serde_json::from_slice(&std::fs::read(golden(case).join("meta.json")).unwrap()).unwrap()
 }
 
 fn config(case: &str, method: Method) -> Config {
@@ -42,7 +36,7 @@ fn config(case: &str, method: Method) -> Config {
 
 /// The subspace of a case, whose components are columns in the file.
 fn check_subspace(case: &str, config: &Config) -> steradian::Model {
-    let source = NpySource::open(folder(case).join("X.npy")).unwrap();
+    let source = NpySource::open(golden(case).join("X.npy")).unwrap();
     let model = steradian_baselines::fit(config, &source, &Local::new(2).unwrap()).unwrap();
     let off = sine(&array(case, "Q.npy").transposed(), &model.components).asin().to_degrees();
     let allowed = meta(case)["tolerance"]["angle_degrees"].as_f64().unwrap();
@@ -57,7 +51,7 @@ fn em_pca_is_the_reference_at_a_tight_tolerance() {
         config.tolerance = 1e-10;
         let model = check_subspace(case, &config);
         let n = model.shape.samples as f64;
-        let expected = steradian_io::read_vector(folder(case).join("eig.npy")).unwrap();
+        let expected = steradian_io::read_vector(golden(case).join("eig.npy")).unwrap();
         for (found, value) in model.variances.iter().zip(expected) {
             assert!((found * (n - 1.0) / n / value - 1.0).abs() < 1e-9, "{case}: {found} {value}");
         }
@@ -76,7 +70,7 @@ fn grassmann_averages_are_the_reference() {
 #[test]
 fn the_parts_of_the_pursuit_are_the_reference() {
     for case in ["46_pcp_wide", "47_pcp_tall"] {
-        let source = NpySource::open(folder(case).join("X.npy")).unwrap();
+        let source = NpySource::open(golden(case).join("X.npy")).unwrap();
         let found = steradian_baselines::pursue(&config(case, Method::Pcp), &source, &Local::new(2).unwrap()).unwrap();
         let allowed = meta(case)["tolerance"]["relative"].as_f64().unwrap();
         for (part, file) in [(&found.low_rank, "L.npy"), (&found.sparse, "S.npy")] {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Numbers, fit, relative, sine, source};
+use common::{Numbers, fit, low_rank_and_sparse, relative, sine, source};
 use steradian::{Config, Error, Local, Matrix, Memory, Method, Model};
 
 fn all_methods() -> impl Iterator<Item = Config> {
@@ -132,19 +132,35 @@ fn single_precision_data_take_the_same_way() {
 #[test]
 fn low_rank_and_sparse_parts_are_found_and_add_up() {
     for (n, features) in [(60, 80), (90, 40)] {
-        let x = Numbers::new(6).low_rank_and_sparse(n, features, 2, 0.05);
+        let x = low_rank_and_sparse(6, n, features, 2, 0.05);
         let mut config = Config::new(Method::Pcp, 2);
         config.center = steradian::Center::None;
         let found = steradian_baselines::pursue(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
         let sum: Vec<f64> = found.low_rank.data().iter().zip(found.sparse.data()).map(|(l, s)| l + s).collect();
         assert!(relative(&sum, x.data()) < 1e-6, "M = L + S");
-        let clean = Numbers::new(6).low_rank_and_sparse(n, features, 2, 0.0);
+        let clean = low_rank_and_sparse(6, n, features, 2, 0.0);
         // The generator draws cells after the factors, so both have the same low-rank part.
         let off = relative(found.low_rank.data(), clean.data());
         assert!(off < 1e-3, "{n} x {features}: the low-rank part is off by {off:e}");
         let zeros = found.sparse.data().iter().filter(|s| s.abs() < 1e-6).count() as f64;
         assert!(zeros > 0.9 * (n * features) as f64, "{zeros} zeros");
+        assert_eq!(found.rank, 2);
     }
+}
+
+#[test]
+fn a_pursuit_that_does_not_arrive_says_so() {
+    let mut config = Config::new(Method::Pcp, 2);
+    // Below rounding: no step can reach it.
+    config.tolerance = 1e-30;
+    let model = fit(&config, &low_rank_and_sparse(6, 20, 30, 2, 0.05), 1);
+    assert!(!model.certificate.converged && model.certificate.residual > 0.0);
+    assert_eq!(model.iterations, [1000]);
+    assert!(
+        model.warnings.iter().any(|warning| warning.contains("after 1000 steps, not 1.0e-30")),
+        "{:?}",
+        model.warnings
+    );
 }
 
 #[test]

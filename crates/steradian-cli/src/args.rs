@@ -339,12 +339,15 @@ pub struct ShadowsArgs {
     // The type is spelt out, so that the derive does not take it for an option that may be absent.
     #[arg(long, value_name = "M", default_value = FILL, value_parser = face_methods())]
     pub method: std::option::Option<Method>,
-    /// Components: the ways in which light changes a face
-    #[arg(short = 'd', long, value_name = "K", default_value_t = steradian_clips::FACE_COMPONENTS)]
-    pub components: usize,
+    /// Components: the ways in which light changes a face; not for pcp [default: 9]
+    #[arg(short = 'd', long, value_name = "K")]
+    pub components: Option<usize>,
     /// The cone of tae.
     #[command(flatten)]
     pub cone: ConeOptions,
+    /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// Threads; 0 takes one per core; the answer does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
@@ -364,11 +367,14 @@ pub struct LearnOptions {
     #[arg(long, value_name = "A:B", value_parser = frame_range)]
     pub train: Option<Range<usize>>,
     /// Learn nothing: apply this model, which an earlier run wrote
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["method", "components", "train", "angle", "cosine", "ties", "recenter"])]
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["method", "components", "train", "angle", "cosine", "ties", "recenter", "memory"])]
     pub model: Option<PathBuf>,
     /// The cone of tae.
     #[command(flatten)]
     pub cone: ConeOptions,
+    /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub memory: Option<u64>,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
@@ -382,6 +388,7 @@ impl Default for LearnOptions {
             train: None,
             model: None,
             cone: ConeOptions::default(),
+            memory: None,
             seed: 0,
         }
     }

@@ -38,6 +38,11 @@ impl OutputFolder {
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
+
+    /// Writes files that are complete but for their names, so that a disk that is full is met before the first has one.
+    pub fn write_nameless(&self, files: &[(&str, &[u8])]) -> Result<Vec<OutputFile>> {
+        files.iter().map(|(name, bytes)| steradian_io::write_nameless(self.file(name), bytes)).collect()
+    }
 }
 
 impl Drop for OutputFolder {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
-use steradian::{Error, Method, Solver};
+use steradian::{Certificate, Error, Method, Model, Solver};
 
 use crate::outcome::{Outcome, Stop};
 
@@ -49,6 +49,20 @@ pub fn facts(lines: &[(&str, String)]) -> String {
 /// The name of a solver; none for baselines, which iterate on their own.
 pub fn solver_name(method: Method, solver: Solver) -> Option<&'static str> {
     (!method.is_baseline()).then(|| solver.name())
+}
+
+/// The solver of a model, for people.
+pub fn solver_words(model: &Model) -> String {
+    solver_name(model.method(), model.solver()).unwrap_or("its own iteration").to_string()
+}
+
+/// How sure a model is, for people; what its method has no word for is left out.
+pub fn certificate_words(certificate: &Certificate) -> String {
+    let reached = if certificate.converged { "converged" } else { "NOT converged" };
+    let known = [("sine at most", certificate.sine_bound), ("residual", certificate.residual)];
+    let said: Vec<String> =
+        known.iter().filter(|(_, x)| !x.is_nan()).map(|(what, x)| format!("{what} {x:.1e}")).collect();
+    if said.is_empty() { reached.to_string() } else { format!("{reached}: {}", said.join(", ")) }
 }
 
 /// Four significant digits.
@@ -97,6 +111,15 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(3 << 40), "3.0 TiB");
+    }
+
+    #[test]
+    fn a_certificate_says_what_is_known() {
+        let words =
+            |residual, sine_bound, converged| certificate_words(&Certificate { residual, sine_bound, converged });
+        assert_eq!(words(1e-8, 2e-7, true), "converged: sine at most 2.0e-7, residual 1.0e-8");
+        assert_eq!(words(3e-4, f64::NAN, false), "NOT converged: residual 3.0e-4");
+        assert_eq!(words(f64::NAN, f64::NAN, true), "converged");
     }
 
     #[test]

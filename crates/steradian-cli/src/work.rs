@@ -50,7 +50,6 @@ impl Work {
 
     /// Opens data for a fit: streamed when they are larger than the fit's memory, through what the fit leaves of it.
     pub fn open_for(&self, path: &Path, options: &TableOptions, config: &Config) -> Result<Data> {
-        if config.memory_limit.is_some() {}
         let data = self.open_beyond(path, options, config.memory_limit)?;
         let threads = self.runner.threads();
         let left = match config.memory_limit {

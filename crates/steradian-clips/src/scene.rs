@@ -60,7 +60,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
         return Err(Error::asked("n_components = 0; ask for at least 1"));
     }
     let training = Training::read(source, runner)?;
-    if (1..training.frames).all(|i| training.frame(i) == training.frame(0)) {
+    if training.all_equal() {
         return Err(Error::data(format!(
             "all {} frames are equal; there is nothing that moves and no light that changes: one of them is the background",
             source.shape().samples

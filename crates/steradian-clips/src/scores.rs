@@ -41,7 +41,8 @@ pub(crate) struct Scorer {
 impl Scorer {
     /// As the model's method asks for.
     pub(crate) fn of(model: &Model) -> Self {
-        let robust = matches!(model.method(), Method::Scene | Method::Robust | Method::Cells);
+        // What moves is sparse to the pursuit, too: a projection would take it for background.
+        let robust = matches!(model.method(), Method::Scene | Method::Robust | Method::Cells | Method::Pcp);
         Self::new(robust, &model.center, &model.components)
     }
 

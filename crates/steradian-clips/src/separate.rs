@@ -92,7 +92,23 @@ impl Separator {
     pub fn separate(&self, frame: &[u8]) -> Separated {
         let mut scores = self.scorer.scores(frame);
         scores.iter_mut().zip(&self.range).for_each(|(s, [low, high])| *s = s.clamp(*low, *high));
-        let expected = self.expected(&scores);
+        self.apart(frame, self.expected(&scores), scores)
+    }
+
+    /// Takes apart a frame whose background is known already, as a low-rank part gives it for frames that a model was learnt
+    /// from. Its scores are those of the background.
+    pub fn separate_from(&self, frame: &[u8], background: &[f64]) -> Separated {
+        let expected: Vec<f32> = background.iter().map(|&level| level as f32).collect();
+        let along = |q: &Vec<f32>| {
+            let away = expected.iter().zip(&self.center).map(|(e, c)| f64::from(e - c));
+            away.zip(q).map(|(away, q)| away * f64::from(*q)).sum()
+        };
+        let scores = self.components.iter().map(along).collect();
+        self.apart(frame, expected, scores)
+    }
+
+    /// A frame and the background that is expected of it.
+    fn apart(&self, frame: &[u8], expected: Vec<f32>, scores: Vec<f64>) -> Separated {
         let (mut apart, mut away) = (0.0f64, 0.0f64);
         let mut differences = vec![0u8; frame.len()];
         for (rows, out) in frame.chunks(self.size.1).enumerate().zip(differences.chunks_mut(self.size.1)) {

@@ -48,6 +48,12 @@ pub fn without_shadows(source: &dyn Source, components: usize, runner: &Local) -
     if d == 0 {
         return Err(Error::asked("n_components = 0; ask for at least 1"));
     }
+    if pictures.all_equal() {
+        return Err(Error::data(format!(
+            "all {} pictures are equal; one light says nothing of what another shows: give pictures under many lights",
+            pictures.frames
+        )));
+    }
     let mut filled = start(&pictures);
     let mut relit = Vec::new();
     for round in 0..ROUNDS {

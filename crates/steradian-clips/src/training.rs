@@ -22,24 +22,24 @@ pub(crate) struct Training {
 impl Training {
     /// Reads at most [`TRAINING_FRAMES`] of them.
     pub(crate) fn read(source: &dyn Source, runner: &Local) -> Result<Self> {
-        Self::at_most(TRAINING_FRAMES, source, runner)
+        let alone = "a clip of 1 frame has no background: what stays and what moves is told by comparing frames; give more, or apply \
+                     an earlier model with --model";
+        Self::at_most(TRAINING_FRAMES, alone, source, runner)
     }
 
     /// Reads all of them: for collections that are small by nature.
     pub(crate) fn read_all(source: &dyn Source, runner: &Local) -> Result<Self> {
-        Self::at_most(usize::MAX, source, runner)
+        let alone = "1 picture says nothing of its shadows, which are told by comparing lights; give more pictures of the same face";
+        Self::at_most(usize::MAX, alone, source, runner)
     }
 
-    fn at_most(most: usize, source: &dyn Source, runner: &Local) -> Result<Self> {
+    /// Refuses fewer than two frames in these words.
+    fn at_most(most: usize, alone: &str, source: &dyn Source, runner: &Local) -> Result<Self> {
         let shape = source.shape().clone();
         let size = image_size(source)?;
         let count = shape.samples.min(most);
         if count < 2 {
-            return Err(Error::data(format!(
-                "a clip of {} frame has no background: what stays and what moves is told by comparing frames; give more, or \
-                 apply an earlier model with --model",
-                shape.samples
-            )));
+            return Err(Error::data(alone));
         }
         let mut taken = vec![false; shape.samples];
         (0..count).for_each(|i| taken[i * shape.samples / count] = true);
@@ -51,6 +51,11 @@ impl Training {
             Ok(())
         })?;
         Ok(Self { data, frames: count, pixels: shape.features, size, taken })
+    }
+
+    /// Whether no frame differs from another.
+    pub(crate) fn all_equal(&self) -> bool {
+        (1..self.frames).all(|i| self.frame(i) == self.frame(0))
     }
 
     /// Some of these frames.

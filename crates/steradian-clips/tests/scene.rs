@@ -180,6 +180,28 @@ fn every_method_takes_frames_apart() {
 }
 
 #[test]
+fn a_known_background_is_taken_as_it_is() {
+    let made = make(PLAIN);
+    let separator = Separator::new(&scene(&made)).unwrap();
+    let background: Vec<u8> = made.wall.iter().map(|level| level.round() as u8).collect();
+    let mut tally = Tally::default();
+    for t in 0..made.count {
+        let separated = separator.separate_from(made.frame(t), &made.wall);
+        assert_eq!(separated.background, background);
+        tally.add(&separated.mask, &made.truth[t * PIXELS..(t + 1) * PIXELS], None);
+    }
+    assert!(tally.f1() > 0.93, "{}", tally.f1());
+    // What the model itself expects of a frame has the scores that the model found.
+    let usual = separator.separate(made.frame(9));
+    let levels: Vec<f64> = usual.background.iter().map(|&level| f64::from(level)).collect();
+    let again = separator.separate_from(made.frame(9), &levels);
+    assert_eq!((&again.background, again.scores.len()), (&usual.background, usual.scores.len()));
+    // Rounding to levels moves a score by a third of a level, at most, in each pixel.
+    let allowed = 0.3 * (PIXELS as f64).sqrt();
+    assert!(again.scores.iter().zip(&usual.scores).all(|(a, b)| (a - b).abs() < allowed), "{:?}", again.scores);
+}
+
+#[test]
 fn clips_without_a_scene_are_refused() {
     let runner = Local::new(1).unwrap();
     let mut same = make(PLAIN);

@@ -45,6 +45,7 @@ pub use gray::GrayImage;
 pub use movie::{Color, MovieWriter};
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
+pub use room::available as available_memory;
 pub use streamed::StreamedNpy;
 pub use table::{Missing, TableOptions};
-pub use write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_whole};
+pub use write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_nameless, write_whole};

@@ -88,13 +88,19 @@ impl MovieWriter {
         }
     }
 
-    /// Ends the video and gives it its name.
-    pub fn finish(mut self) -> Result<()> {
+    /// Ends the video, to which nothing can be added any more; from then on only the name is missing, which takes no room.
+    pub fn complete(&mut self) -> Result<()> {
         drop(self.child.stdin.take());
         let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;
         if !status.success() {
             return Err(self.failed(&format!("ffmpeg ended with {status}")));
         }
+        Ok(())
+    }
+
+    /// Ends the video and gives it its name.
+    pub fn finish(mut self) -> Result<()> {
+        self.complete()?;
         let written = self.temporary.take().expect("it is there until the end");
         written.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
     }

@@ -1,7 +1,7 @@
 //! How much memory this process can still have.
 
 /// Bytes that the system can give without taking them from anybody, cached files included; nothing where it is not told.
-pub(crate) fn available() -> Option<u64> {
+pub fn available() -> Option<u64> {
     let machine = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     // In a container, the limit of its group; "max" is no number and no limit.

@@ -51,11 +51,17 @@ impl OutputFile {
         Ok(Self { path, target, temporary, file: BufWriter::with_capacity(1 << 18, file) })
     }
 
+    /// Brings everything to the disk; from then on only the name is missing, which takes no room.
+    pub fn complete(&mut self) -> Result<()> {
+        let brought = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
+        brought.map_err(|e| cannot_write(&self.path, &e))
+    }
+
     /// Brings everything to the disk, then gives the file its name.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(mut self) -> Result<()> {
+        self.complete()?;
         let Self { path, target, temporary, file } = self;
-        let file = file.into_inner().map_err(|e| cannot_write(&path, e.error()))?;
-        file.sync_all().map_err(|e| cannot_write(&path, &e))?;
+        drop(file);
         temporary.persist(&target).map_err(|e| cannot_write(&path, &e.error))?;
         // The new name too should survive a power cut. Some file systems cannot do this for folders; the file is there.
         #[cfg(unix)]
@@ -230,9 +236,16 @@ fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
 
 /// Writes a small file in one go.
 pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    write_nameless(path, bytes)?.finish()
+}
+
+/// Writes a small file that is complete but for its name: several of them can be finished together, once none can fail for
+/// lack of room.
+pub fn write_nameless(path: impl AsRef<Path>, bytes: &[u8]) -> Result<OutputFile> {
     let mut file = OutputFile::create(path)?;
     file.append(bytes)?;
-    file.finish()
+    file.complete()?;
+    Ok(file)
 }
 
 /// Writes a matrix as a table. Numbers are as short as they can be and still read back the same.

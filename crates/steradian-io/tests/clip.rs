@@ -1,9 +1,11 @@
 //! Clips: the same frames, whatever they are kept in; what is damaged or mixed is refused.
 
 mod common;
+#[path = "common/ffmpeg.rs"]
+mod ffmpeg;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use common::{Dice, Folder, npy, numbers};
 use image::{DynamicImage, ImageFormat};
@@ -187,15 +189,6 @@ fn what_cannot_be_a_clip_is_refused() {
     assert!(matches!(refused(&arrays.path().join("none.mp4"), &ClipOptions::default()), Error::Io { .. }));
 }
 
-/// Whether video can be made and read here; says which test skips where it cannot.
-fn ffmpeg(test: &str) -> bool {
-    let there = Command::new("ffmpeg").arg("-version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-    if !there {
-        println!("skipped: {test} needs the program ffmpeg (make ffmpeg installs it)");
-    }
-    there
-}
-
 /// A video of these frames.
 fn encode(folder: &Folder, name: &str, data: &[u8], arguments: &[&str]) -> PathBuf {
     let raw = folder.file("raw.gray", data);
@@ -214,7 +207,7 @@ fn encode(folder: &Folder, name: &str, data: &[u8], arguments: &[&str]) -> PathB
 
 #[test]
 fn a_lossless_video_is_its_frames() {
-    if !ffmpeg("a_lossless_video_is_its_frames") {
+    if !ffmpeg::is_there("a_lossless_video_is_its_frames") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(30));
@@ -238,7 +231,7 @@ fn a_lossless_video_is_its_frames() {
 
 #[test]
 fn a_turned_video_stands_upright() {
-    if !ffmpeg("a_turned_video_stands_upright") {
+    if !ffmpeg::is_there("a_turned_video_stands_upright") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(4));
@@ -265,7 +258,7 @@ fn a_turned_video_stands_upright() {
 
 #[test]
 fn a_damaged_video_is_an_error_and_never_a_short_clip() {
-    if !ffmpeg("a_damaged_video_is_an_error_and_never_a_short_clip") {
+    if !ffmpeg::is_there("a_damaged_video_is_an_error_and_never_a_short_clip") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(120));

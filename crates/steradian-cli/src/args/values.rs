@@ -59,12 +59,18 @@ pub(super) fn clip_methods() -> impl TypedValueParser<Value = Method> {
     let mut choices =
         vec![("scene", "made for clips: follows the light, leaves out what moves or rests", Method::Scene)];
     choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), m)));
+    let pursuit = "principal component pursuit: the background of a frame it was learnt from is its low-rank part, that of any \
+                   other is made of the first -d directions; holds four arrays of doubles";
+    choices.push((Method::Pcp.name(), pursuit, Method::Pcp));
     one_of(choices)
 }
 
 pub(super) fn face_methods() -> impl TypedValueParser<Value = Option<Method>> {
     let mut choices = vec![(FILL, "dark and saturated pixels count as missing, by degrees", None)];
     choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), Some(m))));
+    let pursuit =
+        "principal component pursuit: the low-rank part, whose rank it finds itself; holds four arrays of doubles";
+    choices.push((Method::Pcp.name(), pursuit, Some(Method::Pcp)));
     one_of(choices)
 }
 

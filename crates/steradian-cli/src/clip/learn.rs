@@ -3,17 +3,34 @@
 use std::time::Instant;
 
 use steradian::{Config, Cosine, Error, Local, Method, Model, Result, Screen, Source};
-use steradian_clips::{FrameRange, fit_scene, with_clip_statistics};
+use steradian_clips::{FrameRange, Separated, Separator, fit_scene, with_clip_statistics};
 
+use super::pursuit::{LowRank, check_memory};
 use crate::args::LearnOptions;
 use crate::files;
 
-/// A model and the seconds it took to learn; none when it was there already.
+/// What to do about a clip that the pursuit cannot hold.
+const REMEDY: &str = "learn from fewer frames with --train or --every, shrink them with --scale, or use --method scene, which \
+                      holds 400 frames of bytes at most";
+
+/// A model and how it was learnt.
 pub struct Learnt {
     /// The model.
     pub model: Model,
-    /// Seconds of the fit.
+    /// Seconds of the fit; none when the model was there already.
     pub seconds: Option<f64>,
+    /// The backgrounds of the frames that a pursuit was made on.
+    pub low_rank: Option<LowRank>,
+}
+
+impl Learnt {
+    /// Takes a frame of the clip apart: around its low-rank part where a pursuit has found that, else as the model sees it.
+    pub fn separate(&self, separator: &Separator, frame: usize, pixels: &[u8]) -> Separated {
+        match self.low_rank.as_ref().and_then(|low_rank| low_rank.of(frame)) {
+            Some(background) => separator.separate_from(pixels, background),
+            None => separator.separate(pixels),
+        }
+    }
 }
 
 impl LearnOptions {
@@ -26,6 +43,7 @@ impl LearnOptions {
             cone.cosine = Cosine::Signed;
         }
         self.cone.adjust(self.method.name(), &mut config.screen)?;
+        check_memory(self.method.name(), self.method == Method::Pcp, self.memory)?;
         Ok(config)
     }
 
@@ -35,16 +53,20 @@ impl LearnOptions {
         if let Some(path) = &self.model {
             let model = files::read_model(path)?;
             check_size(&model, clip)?;
-            return Ok(Learnt { model, seconds: None });
+            return Ok(Learnt { model, seconds: None, low_rank: None });
         }
         let start = Instant::now();
-        let frames = self.train.clone().unwrap_or(0..clip.shape().samples);
-        let frames = FrameRange::new(clip, frames)?;
-        let model = match self.method {
-            Method::Scene => fit_scene(&frames, self.components, runner)?,
-            _ => with_clip_statistics(steradian::fit(&config, &frames, runner)?, &frames, runner)?,
+        let range = self.train.clone().unwrap_or(0..clip.shape().samples);
+        let frames = FrameRange::new(clip, range.clone())?;
+        let (model, low_rank) = match self.method {
+            Method::Scene => (fit_scene(&frames, self.components, runner)?, None),
+            Method::Pcp => {
+                let (model, low_rank) = LowRank::find(&config, &frames, range, self.memory, REMEDY, runner)?;
+                (with_clip_statistics(model, &frames, runner)?, Some(low_rank))
+            }
+            _ => (with_clip_statistics(steradian::fit(&config, &frames, runner)?, &frames, runner)?, None),
         };
-        Ok(Learnt { model, seconds: Some(start.elapsed().as_secs_f64()) })
+        Ok(Learnt { model, seconds: Some(start.elapsed().as_secs_f64()), low_rank })
     }
 }
 

@@ -5,5 +5,6 @@ pub mod faces;
 pub mod learn;
 pub mod movies;
 mod page;
+pub mod pursuit;
 pub mod report;
 pub mod truth;

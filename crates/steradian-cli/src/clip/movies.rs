@@ -52,6 +52,11 @@ impl Movies {
         self.overlay.add(number, &overlay(frame, &parts.mask))
     }
 
+    /// Ends all three; only their names are missing then.
+    pub fn complete(&mut self) -> Result<()> {
+        [&mut self.backgrounds, &mut self.foreground, &mut self.overlay].into_iter().try_for_each(Movie::complete)
+    }
+
     /// Gives all three their names.
     pub fn finish(self) -> Result<()> {
         [self.backgrounds, self.foreground, self.overlay].into_iter().try_for_each(Movie::finish)
@@ -66,6 +71,14 @@ impl Movie {
                 let png = if *color == Color::Gray { gray_png(pixels, *size)? } else { rgb_png(pixels, *size)? };
                 folder.file(&format!("{number:06}.png"), &png)
             }
+        }
+    }
+
+    fn complete(&mut self) -> Result<()> {
+        match self {
+            Self::Video(video) => video.complete(),
+            // Each of its pictures was written as it came.
+            Self::Pictures(..) => Ok(()),
         }
     }
 

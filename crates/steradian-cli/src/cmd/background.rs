@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
 use steradian_clips::{Separator, Tally};
-use steradian_io::{Clip, WholeFolder, write_whole};
+use steradian_io::{Clip, OutputFile, WholeFolder};
 
 use crate::args::BackgroundArgs;
 use crate::clip::apart::separate_all;
@@ -16,7 +16,7 @@ use crate::clip::truth::{Truth, Verdict};
 use crate::files::OutputFolder;
 use crate::outcome::{Outcome, warn};
 use crate::pictures::gray_png;
-use crate::render::{bytes, facts, number, print};
+use crate::render::{bytes, certificate_words, facts, number, print, solver_words};
 use crate::work::Work;
 
 /// Takes a clip apart and says what came out.
@@ -44,8 +44,8 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     let mut tally = Tally::default();
     let apply_seconds = separate_all(
         &clip,
-        &separator,
         work.runner(),
+        |frame, pixels| learnt.separate(&separator, frame, pixels),
         |parts| gray_png(&parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect::<Vec<_>>(), clip.size()),
         |frame, pixels, parts, mask| {
             let number = clip.number(frame);
@@ -68,14 +68,18 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     let settings = [lines.clone(), settings(&learnt.model)].concat();
     let first = learnt.seconds.map(|_| args.learn.train.as_ref().map_or(0, |train| train.start));
     let page = report.html(&title(&clip), &learnt.model, first, &clip, &settings)?;
-    let summary = summary(&clip, &learnt, apply_seconds, verdict.as_ref());
+    let summary = format!("{:#}\n", summary(&clip, &learnt, apply_seconds, verdict.as_ref()));
+    let files = folder.write_nameless(&[
+        ("background.png", &picture),
+        ("model.safetensors", &model),
+        ("report.html", page.as_bytes()),
+        ("summary.json", summary.as_bytes()),
+    ])?;
+    movies.as_mut().map(Movies::complete).transpose()?;
     work.may_write()?;
     masks.finish()?;
     movies.map(Movies::finish).transpose()?;
-    write_whole(folder.file("background.png"), &picture)?;
-    write_whole(folder.file("model.safetensors"), &model)?;
-    write_whole(folder.file("report.html"), page.as_bytes())?;
-    write_whole(folder.file("summary.json"), format!("{summary:#}\n").as_bytes())?;
+    files.into_iter().try_for_each(OutputFile::finish)?;
     learnt.model.warnings.iter().for_each(|warning| warn(warning));
     Ok((lines, folder.file("report.html")))
 }
@@ -113,6 +117,16 @@ fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verd
         format!("in {} s, from {} of {} frames", number(seconds), model.n_kept(), model.shape.samples)
     });
     lines.push(("learnt", learning));
+    if let Some(low_rank) = &learnt.low_rank {
+        let others = match low_rank.outside(frames) {
+            0 => String::new(),
+            count => format!(
+                "; the background of the other {count} frames is made of its first {} directions",
+                model.n_components()
+            ),
+        };
+        lines.push(("low-rank part", low_rank.words() + &others));
+    }
     let rate = frames as f64 / apply_seconds.max(1e-9);
     lines.push(("taken apart", format!("in {} s, {rate:.0} frames a second", number(apply_seconds))));
     lines.extend(verdict.map(|verdict| ("truth", verdict.words())));
@@ -121,16 +135,11 @@ fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verd
 
 /// How the model was found, for the report.
 fn settings(model: &Model) -> Vec<(&'static str, String)> {
-    let certificate = &model.certificate;
-    let reached = if certificate.converged { "converged" } else { "not converged" };
     vec![
         ("parameters", model.metadata()["parameters"].to_string()),
         ("seed", model.config.seed.to_string()),
-        ("solver", model.solver().name().to_string()),
+        ("solver", solver_words(model)),
         ("passes", model.passes.to_string()),
-        (
-            "certificate",
-            format!("{reached}: sine at most {:.1e}, residual {:.1e}", certificate.sine_bound, certificate.residual),
-        ),
+        ("certificate", certificate_words(&model.certificate)),
     ]
 }

@@ -12,7 +12,9 @@ use crate::args::FitArgs;
 use crate::checkpoint::Kept;
 use crate::files;
 use crate::outcome::{Outcome, Stop, warn};
-use crate::render::{bytes, facts, number, percent, print, print_json, solver_name, table};
+use crate::render::{
+    bytes, certificate_words, facts, number, percent, print, print_json, solver_name, solver_words, table,
+};
 use crate::work::{Work, notes};
 
 /// What only this run knows; the model file holds no times.
@@ -138,11 +140,10 @@ fn json(model: &Model, run: &Run) -> Value {
 }
 
 fn summary(model: &Model, run: &Run) -> String {
-    let certificate = &model.certificate;
     let n = model.shape.samples;
     let mut lines = vec![
         ("method", model.method().name().to_string()),
-        ("solver", solver_name(model.method(), model.solver()).unwrap_or("its own iteration").to_string()),
+        ("solver", solver_words(model)),
         ("data", format!("{n} samples x {} features, {}", model.n_features(), model.shape.element)),
         ("kept", format!("{} of {n} ({})", model.n_kept(), percent(model.n_kept() as f64 / n as f64))),
     ];
@@ -163,12 +164,8 @@ fn summary(model: &Model, run: &Run) -> String {
         let steps: Vec<String> = model.iterations.iter().map(usize::to_string).collect();
         lines.push(("steps", steps.join(", ")));
     }
-    let mut reached = vec![if certificate.converged { "converged" } else { "NOT converged" }.to_string()];
-    // What a method has no word for is left out.
-    let said = [("sine at most", certificate.sine_bound), ("residual", certificate.residual)];
-    reached.extend(said.iter().filter(|(_, x)| !x.is_nan()).map(|(what, x)| format!("{what} {x:.1e}")));
     lines.extend([
-        ("certificate", reached.join(", ").replacen(", ", ": ", 1)),
+        ("certificate", certificate_words(&model.certificate)),
         ("passes", model.passes.to_string()),
         ("time", format!("{} s", number(run.seconds))),
         ("memory", format!("{} of heap at most", bytes(run.peak_memory_bytes))),

@@ -171,7 +171,25 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use steradian::Memory;
+
     use super::*;
+    use crate::clip::pursuit::LowRank;
+    use crate::demo::scene::{HEIGHT, WIDTH};
+
+    #[test]
+    fn the_low_rank_part_is_nearer_to_the_empty_room_than_pca() {
+        let scene = Scene::render();
+        let source = Memory::new(&scene.frames, FRAMES, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
+        let runner = Local::new(0).unwrap();
+        let [pca, ..] = contenders();
+        let pca = Trial::run(pca, &scene, &source, &runner).unwrap().psnr;
+        let config = Config::new(Method::Pcp, COMPONENTS);
+        let (_, low_rank) = LowRank::find(&config, &source, 0..FRAMES, None, "", &runner).unwrap();
+        let mut tally = Tally::default();
+        (0..FRAMES).for_each(|t| tally.add(&scene, t, low_rank.of(t).unwrap()));
+        assert!(tally.psnr() > pca, "{} of the pursuit against {pca} of PCA", tally.psnr());
+    }
 
     #[test]
     fn measures_follow_their_equations() {

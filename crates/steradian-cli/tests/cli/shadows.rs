@@ -5,7 +5,7 @@ use crate::lab::{Lab, keys, names};
 const SIDE: usize = 24;
 
 /// A folder of 14 pictures of a slope under different lights, each with a black bar somewhere.
-fn lab() -> Lab {
+pub fn lab() -> Lab {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("faces")).unwrap();
     for light in 0..14 {
@@ -52,7 +52,28 @@ fn shadows_are_filled() {
     for method in ["pca", "ae", "tae --angle 80", "robust", "cells"] {
         lab.ok(&format!("shadows faces -o out -d 3 --method {method}"));
     }
+    lab.refuse(2, "shadows faces -o none --memory 1G", &["--memory", "--method fill", "--method pcp"]);
     lab.refuse(2, "shadows faces -o none --angle 50", &["--angle", "--method fill", "--method tae"]);
     lab.refuse(2, "shadows faces -o none --method pca -d 90", &["90"]);
     lab.refuse(4, "shadows absent -o none", &["absent"]);
+}
+
+#[test]
+fn the_pursuit_shows_its_low_rank_part() {
+    let lab = lab();
+    let told = |folder: &str| -> serde_json::Value {
+        serde_json::from_slice(&lab.read(&format!("{folder}/summary.json"))).unwrap()
+    };
+    let text = lab.ok("shadows faces -o pcp --method pcp");
+    let rank = told("pcp")["n_components"].as_u64().unwrap();
+    assert!((1..14).contains(&rank) && text.contains(&format!("pcp, low-rank part of rank {rank} after ")), "{text}");
+    lab.ok("shadows faces -o pca --method pca -d 3");
+    let lit = |folder: &str| told(folder)["dark_lit_share"].as_f64().unwrap();
+    assert!(lit("pcp") > lit("pca") && lit("pcp") > 0.9, "{} against {}", lit("pcp"), lit("pca"));
+    lab.refuse(2, "shadows faces -o none --method pcp -d 3", &["-d 3", "finds itself"]);
+    lab.refuse(
+        2,
+        "shadows faces -o none --method pcp --memory 1K",
+        &["14 pictures of 576 pixels", "1.0 KiB", "--method fill"],
+    );
 }
