@@ -1,4 +1,4 @@
-"""Fits with a checkpoint, killed with -9 at random moments and started again: the bytes of undisturbed ones, every time."""
+"""Fits with a checkpoint, killed with -9 at random moments and started again: the bytes of undisturbed ones."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def measure(lab: Lab) -> list[Line]:
     names = ", ".join(options[1] for options in FITS)
     return [
         Line(
-            f"{ROUNDS} fits of {SAMPLES} x {FEATURES} u8 ({names}), killed with -9 at random moments until they were over",
+            f"{ROUNDS} fits of {SAMPLES} x {FEATURES} u8 ({names}), killed with -9 at random moments until over",
             "same bytes each time",
             f"{same} of {ROUNDS} the same; {deaths} kills in {took:.0f} s",
             same == ROUNDS and deaths >= ROUNDS,

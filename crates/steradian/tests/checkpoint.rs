@@ -24,6 +24,8 @@ struct Disk {
 /// A journal in memory whose process dies after so many writes: from then on nothing reaches the disk.
 struct Notes {
     disk: Mutex<Disk>,
+    /// The disk before each write, where that is wanted.
+    history: Option<Mutex<Vec<Disk>>>,
     writes_left: AtomicUsize,
     writes: AtomicUsize,
     every: Duration,
@@ -32,7 +34,7 @@ struct Notes {
 impl Notes {
     fn new(disk: Disk, writes_left: usize) -> Self {
         let (writes_left, writes) = (AtomicUsize::new(writes_left), AtomicUsize::new(0));
-        Self { disk: Mutex::new(disk), writes_left, writes, every: Duration::ZERO }
+        Self { disk: Mutex::new(disk), history: None, writes_left, writes, every: Duration::ZERO }
     }
 
     fn disk(&self) -> Disk {
@@ -43,6 +45,9 @@ impl Notes {
         let mut disk = self.disk.lock().unwrap();
         if self.writes_left.load(Ordering::SeqCst) == 0 {
             return Err(Error::Cancelled);
+        }
+        if let Some(history) = &self.history {
+            history.lock().unwrap().push(disk.clone());
         }
         self.writes_left.fetch_sub(1, Ordering::SeqCst);
         self.writes.fetch_add(1, Ordering::SeqCst);
@@ -133,14 +138,18 @@ fn configs() -> Vec<Config> {
 
 #[test]
 fn a_fit_killed_after_any_write_has_the_same_bytes() {
-    let x = Numbers::new(5).samples(520, 6, 3); // three cells, the last of eight rows
+    let x = Numbers::new(5).samples(300, 4, 3); // two cells, the last of 44 rows
     for config in configs() {
         let expected = undisturbed(&config, &source(&x));
-        let mut writes = 0;
-        while killed_and_resumed(&config, &source(&x), writes, &expected) {
-            writes += 1;
+        let whole = Notes { history: Some(Mutex::default()), ..Notes::new(Disk::default(), usize::MAX) };
+        let whole = Arc::new(whole);
+        assert!(fit_in(&whole, &config, &source(&x), 1).unwrap().to_bytes().unwrap() == expected, "{config:?}");
+        let disks = whole.history.as_ref().unwrap().lock().unwrap();
+        assert!(disks.len() > 5, "{config:?}: {} writes", disks.len());
+        for (writes, disk) in disks.iter().enumerate() {
+            let model = fit_in(&Arc::new(Notes::new(disk.clone(), usize::MAX)), &config, &source(&x), 1).unwrap();
+            assert!(model.to_bytes().unwrap() == expected, "{config:?}, killed after {writes} writes");
         }
-        assert!(writes > 4, "{config:?}: {writes} writes");
     }
 }
 
@@ -258,7 +267,7 @@ fn a_journal_of_another_fit_is_refused() {
     refused(kept.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
     refused(kept.clone(), &config(Method::Angular), &x, "but here it is \"");
     let shorter = Numbers::new(12).samples(299, 5, 2);
-    refused(kept.clone(), &config(Method::Ae), &shorter, "300 x 5 (f64), but here it is");
+    refused(kept.clone(), &config(Method::Ae), &shorter, "300 x 5 (float64), but here it is");
     // Bytes that are none of ours, and ours cut short.
     for bytes in [vec![], vec![255; 40], kept.totals[0][..kept.totals[0].len() - 1].to_vec()] {
         let disk = Disk { totals: vec![bytes.clone()], part: None };

@@ -229,7 +229,7 @@ fn a_checkpoint_of_another_fit_is_refused_by_what_differs() {
     for (data, rest, hint) in [
         ("short.npy", same, "samples was 9000 and is 8999 now"),
         ("narrow.npy", same, "features was 1500 and is 1499 now"),
-        ("words.npy", same, "element type was u8 and is u16 now"),
+        ("words.npy", same, "element type was uint8 and is uint16 now"),
         ("other.npy", same, "fingerprint of sampled rows was"),
         ("x.npy", "-d 3 --method angular --solver krylov", "n_components was 2 and is 3 now"),
         ("x.npy", "-d 2 --method ae --solver krylov", "method was angular and is ae now"),
