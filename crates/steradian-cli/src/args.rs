@@ -149,6 +149,7 @@ pub struct FitArgs {
     pub checkpoint: Option<PathBuf>,
     /// Seconds after which a pass under way is kept again; 0 keeps it after each block
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, requires = "checkpoint")]
+    #[arg(allow_negative_numbers = true)]
     pub checkpoint_every: Duration,
     /// Array of the low-rank part to write, in the shape of the data; pcp only
     #[arg(long, value_name = "OUT.npy")]
