@@ -280,10 +280,11 @@ fn claim(path: &Path, file: &File) -> Result<()> {
         )))
     };
     #[cfg(target_os = "linux")]
-    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => return refuse(),
-        // Some network file systems know no locks.
-        _ => {}
+    // Other answers are of network file systems that know no locks.
+    if rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        == Err(rustix::io::Errno::WOULDBLOCK)
+    {
+        return refuse();
     }
     #[cfg(unix)]
     {
