@@ -20,7 +20,7 @@ FITS = (
     ("--method", "tae", "-d", "3", "--solver", "krylov", "--exact"),
     ("--method", "pca", "-d", "5"),
 )
-EVERY = ("0", "0.1", "5")
+EVERY = ("0.05", "0.5", "5")
 
 
 def run_until(command: list[str], moment: float) -> bool:

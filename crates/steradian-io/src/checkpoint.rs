@@ -32,6 +32,10 @@ const MARK: &[u8] = b"steradian checkpoint 1\n";
 /// What the pass under way begins with.
 const PART_MARK: &[u8] = b"steradian pass 1\n";
 
+/// How long a process that was killed may take to let go of its checkpoint: it gives back its memory first.
+#[cfg(target_os = "linux")]
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
 type Told = Box<dyn Fn(String) + Send + Sync>;
 
 /// A journal in a file. One process at a time may have it open.
@@ -280,10 +284,19 @@ fn claim(path: &Path, file: &File) -> Result<()> {
         )))
     };
     #[cfg(target_os = "linux")]
-    match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-        Err(rustix::io::Errno::WOULDBLOCK) => return refuse(),
-        // Some network file systems know no locks.
-        _ => {}
+    {
+        // Other answers are of network file systems that know no locks.
+        let taken = || {
+            let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+            rustix::fs::flock(file, exclusive) == Err(rustix::io::Errno::WOULDBLOCK)
+        };
+        let start = std::time::Instant::now();
+        while taken() {
+            if start.elapsed() > LAST_BREATH {
+                return refuse();
+            }
+            std::thread::sleep(LAST_BREATH / 100);
+        }
     }
     #[cfg(unix)]
     {
