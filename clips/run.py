@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -156,7 +157,8 @@ def markdown(rows: list[Row], details: list[str], portraits: list[str]) -> str:
         "# Clips",
         "",
         f"Made by `make clips`, which overwrites this file; {date.today()}, {platform.machine()}, {cv2.getNumberOfCPUs()} cores, "
-        f"OpenCV {cv2.__version__}.",
+        f"OpenCV {cv2.__version__}. Load average at the end: {os.getloadavg()[0]:.1f}; where that is more than the cores, other work ran "
+        "beside, and times are too long.",
         "",
         "Public clips with known masks or a known empty scene. One default setting for all clips, threshold included; no option depends "
         "on a clip. The constants of the default were chosen with these clips at hand, so expect somewhat less on others. Masks are scored by the conventions of CDnet, pooled over all scored pixels of a clip.",
