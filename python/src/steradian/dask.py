@@ -62,7 +62,7 @@ class Partitions:
             msg = f"Found data with {self._samples} sample(s) while a minimum of {minimum} is required by {reader}."
             raise ValueError(msg)
         self._like = _like(self._looks[0])
-        self._lazy = _lazy(self._parts, self._client)
+        self._lazy = self._client is not None and _is_lazy(X)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -113,14 +113,14 @@ class Partitions:
     def _places(self, label: str) -> defaultdict[Any, tuple[str, ...]]:
         """The worker that each task of a pass should run on, if it can: neighbours together, so that sums meet there.
 
-        Parts that are in a worker's memory already are summed there.
+        Where some parts are in a worker's memory already, there are no wishes: sums are made where the rows are.
         """
         places: defaultdict[Any, tuple[str, ...]] = defaultdict(tuple)
         threads = self._client.nthreads()
         workers = sorted(threads)
         shares = list(accumulate(threads[worker] for worker in workers))
         for i, (part, end, look) in enumerate(zip(self._parts, self._ends, self._looks, strict=True)):
-            if self._lazy[i] and len(workers) > 1:
+            if self._lazy and len(workers) > 1:
                 middle = (end - look[0] / 2) / self._samples * shares[-1]
                 worker = workers[bisect_right(shares, middle)]
                 places[part.key] = places[f"{label}-part-{i}"] = (worker,)
@@ -145,7 +145,7 @@ class Partitions:
             return compute(what)[0]
         from distributed import KilledWorker
         from distributed.comm.core import CommClosedError
-        from distributed.scheduler import NoWorkerError
+        from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
         if self._client.status != "running":
             msg = f"the Dask client is {self._client.status} before {doing}; {_AGAIN}"
@@ -153,7 +153,8 @@ class Partitions:
         future = None
         try:
             # A method of a plain dictionary says where tasks go, since the scheduler need not have this package.
-            wishes = {"workers": self._places(label).__getitem__, "allow_other_workers": True} if label else {}
+            places = self._places(label) if label else None
+            wishes = {"workers": places.__getitem__, "allow_other_workers": True} if places else {}
             # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), annotate(**wishes):
                 future = self._client.compute(what)
@@ -168,7 +169,7 @@ class Partitions:
                 "use smaller row chunks, or workers with more memory"
             )
             raise RuntimeError(msg) from error
-        except (CommClosedError, NoWorkerError, TimeoutError) as error:
+        except (CommClosedError, NoValidWorkerError, NoWorkerError, TimeoutError) as error:
             msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
             raise ConnectionError(msg) from error
         except Exception as error:
@@ -220,13 +221,11 @@ def _is_array(X: SamplesLike) -> bool:
     return arrays is not None and isinstance(X, arrays.Array)
 
 
-def _lazy(parts: list[Delayed], client: Any) -> list[bool]:
-    """Whether each part is made anew for every pass, rather than held by a worker."""
-    if client is None:
-        return [True] * len(parts)
+def _is_lazy(X: SamplesLike) -> bool:
+    """Whether rows are made anew for every pass; otherwise some of them, or what they are made of, lie on workers."""
     from distributed import futures_of
 
-    return [not futures_of(part) for part in parts]
+    return not futures_of(X)
 
 
 def _active_client() -> Any:
