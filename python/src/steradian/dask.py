@@ -169,7 +169,10 @@ class Partitions:
                 "use smaller row chunks, or workers with more memory"
             )
             raise RuntimeError(msg) from error
-        except (CommClosedError, NoValidWorkerError, NoWorkerError, TimeoutError) as error:
+        except (NoValidWorkerError, NoWorkerError) as error:
+            msg = f"the Dask cluster went away during {doing}: no workers were left; {_AGAIN}"
+            raise ConnectionError(msg) from error
+        except (CommClosedError, TimeoutError) as error:
             msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
             raise ConnectionError(msg) from error
         except Exception as error:
