@@ -16,6 +16,9 @@ use crate::model::Model;
 use crate::samples::Samples;
 use crate::settings::Settings;
 
+/// What pickle wants: a function, and what to call it with.
+type Pickled<'py, Bytes> = (Bound<'py, PyAny>, (Bound<'py, Bytes>,));
+
 /// Threads that all jobs of this process share, by their number: tasks that run side by side do not crowd each other out.
 fn shared_threads(threads: usize) -> Result<Arc<Local>> {
     static SHARED: Mutex<Option<HashMap<usize, Arc<Local>>>> = Mutex::new(None);
@@ -142,7 +145,7 @@ impl Job {
         PyArray1::from_vec(py, numbers).reshape([center.len(), center.len()])
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, PyBytes>> {
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 }
@@ -183,7 +186,7 @@ impl Sum {
     }
 
     /// By an array, which pickle hands on as it lies in memory.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyArray1<u8>>,))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, PyArray1<u8>>> {
         let bytes = py.detach(|| self.0.to_bytes()).map_err(exception)?;
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyArray1::from_vec(py, bytes),)))
     }
