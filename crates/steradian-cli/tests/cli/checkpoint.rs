@@ -3,21 +3,14 @@
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, npy, samples_npy, stderr, uniform};
+use crate::lab::{Lab, npy, patterns_npy, samples_npy, stderr, uniform};
 
 const SAMPLES: usize = 14_000;
 
 /// 20 MiB that keep a fit busy for a second or two.
 fn busy() -> Lab {
     let lab = Lab::new();
-    let (n, features) = (SAMPLES, 1_500);
-    let noise = uniform(4, 100_000);
-    let value = |i: usize, j: usize| {
-        let wave = ((j * (1 + i % 3)) % 97) as f64 * 0.8 * (1.0 + (i % 11) as f64 / 11.0);
-        (20.0 + wave + 40.0 * noise[(i * 7919 + j * 31) % noise.len()]) as u8
-    };
-    let bytes: Vec<u8> = (0..n * features).map(|at| value(at / features, at % features)).collect();
-    lab.write("x.npy", npy("|u1", &[n, features], &bytes));
+    lab.write("x.npy", patterns_npy(SAMPLES, 1_500));
     lab
 }
 

@@ -143,6 +143,17 @@ pub fn uniform(seed: u64, count: usize) -> Vec<f64> {
     std::iter::repeat_with(&mut next).skip(8).take(count).collect()
 }
 
+/// A `.npy` file of bytes near a few patterns, quickly made however large it is.
+pub fn patterns_npy(n: usize, features: usize) -> Vec<u8> {
+    let noise = uniform(4, 100_000);
+    let value = |i: usize, j: usize| {
+        let wave = ((j * (1 + i % 3)) % 97) as f64 * 0.8 * (1.0 + (i % 11) as f64 / 11.0);
+        (20.0 + wave + 40.0 * noise[(i * 7919 + j * 31) % noise.len()]) as u8
+    };
+    let bytes: Vec<u8> = (0..n * features).map(|at| value(at / features, at % features)).collect();
+    npy("|u1", &[n, features], &bytes)
+}
+
 /// Samples near a plane, with every seventh far off it; between 0 and 250, so that bytes can hold them.
 pub fn samples(n: usize, features: usize) -> Vec<f64> {
     let basis = uniform(1, 2 * features);

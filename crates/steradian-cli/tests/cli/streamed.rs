@@ -2,19 +2,12 @@
 
 use std::process::Stdio;
 
-use crate::lab::{Lab, npy, samples_npy, stderr, uniform};
+use crate::lab::{Lab, patterns_npy, samples_npy, stderr};
 
 /// 30 MB of bytes near a few patterns, or 24 MB of other numbers.
 fn lab() -> Lab {
     let lab = Lab::new();
-    let (n, features) = (10_000, 3_000);
-    let noise = uniform(4, 100_000);
-    let value = |i: usize, j: usize| {
-        let wave = ((j * (1 + i % 3)) % 97) as f64 * 0.8 * (1.0 + (i % 11) as f64 / 11.0);
-        (20.0 + wave + 40.0 * noise[(i * 7919 + j * 31) % noise.len()]) as u8
-    };
-    let bytes: Vec<u8> = (0..n * features).map(|at| value(at / features, at % features)).collect();
-    lab.write("x.npy", npy("|u1", &[n, features], &bytes));
+    lab.write("x.npy", patterns_npy(10_000, 3_000));
     lab.write("f.npy", samples_npy("<f4", 20_000, 300));
     lab
 }
