@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steradian::{Config, Error, Journal, Method, Origin, Result, Runner};
+use steradian::{Config, Error, Journal, Origin, Result, Runner};
 use steradian_io::{Checkpoint, Data};
 
 use crate::args::FitArgs;
@@ -22,7 +22,7 @@ impl Kept {
     /// Refuses what no checkpoint can be kept of, before data are opened.
     pub fn check(args: &FitArgs, config: &Config) -> Result<()> {
         let Some(path) = &args.checkpoint else { return Ok(()) };
-        if matches!(config.method, Method::Ga | Method::Tga | Method::Pcp) {
+        if !config.method.fits_by_passes() {
             return Err(Error::asked(format!(
                 "--checkpoint keeps passes over the data, and --method {} makes one and then works in memory; leave \
                  --checkpoint out",

@@ -9,6 +9,7 @@
 //! The crate knows no file format and prints nothing.
 
 mod filter;
+mod level;
 mod mode;
 mod pixels;
 mod range;
@@ -20,6 +21,7 @@ mod statistics;
 mod training;
 mod truth;
 
+pub use level::gray_level;
 pub use range::FrameRange;
 pub use scene::{COMPONENTS, fit_scene};
 pub use separate::{Separated, Separator};

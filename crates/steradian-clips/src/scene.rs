@@ -27,6 +27,7 @@
 use rayon::prelude::*;
 use steradian::{Center, ClipStatistics, Components, Config, Error, Local, Method, Model, Result, Runner, Source};
 
+use crate::level::gray_level;
 use crate::mode::ModeFinder;
 use crate::pixels;
 use crate::scores::{Scorer, spread};
@@ -234,7 +235,7 @@ fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale
         let mut replaced = 0;
         for (((out, x), e), scale) in out.iter_mut().zip(seen).zip(&expected).zip(&scale) {
             let far = (f32::from(*x) - e).abs() > CELL_LIMIT as f32 * scale;
-            *out = if far { (e + 0.5).clamp(0.0, 255.0) as u8 } else { *x };
+            *out = if far { gray_level(*e) } else { *x };
             replaced += usize::from(far);
         }
         let other_light = replaced as f64 > LIGHT * seen.len() as f64;

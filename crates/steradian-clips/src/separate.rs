@@ -9,6 +9,7 @@
 use steradian::{Error, Model, Result};
 
 use crate::filter::{beside, box_mean, grown_from, median_exceeds};
+use crate::level::gray_level;
 use crate::scores::Scorer;
 
 /// Gray levels that a difference has to exceed in any case.
@@ -117,7 +118,7 @@ impl Separator {
             let (mut row_apart, mut row_away) = (0.0f32, 0.0f32);
             for (((x, e), c), out) in row.iter().zip(&expected[columns.clone()]).zip(&self.center[columns]).zip(out) {
                 let difference = f32::from(*x) - e;
-                *out = (difference.abs() + 0.5).min(255.0) as u8;
+                *out = gray_level(difference.abs());
                 row_apart += difference * difference;
                 row_away += (e - c) * (e - c);
             }
@@ -156,5 +157,5 @@ impl Separator {
 }
 
 fn bytes(levels: &[f32]) -> Vec<u8> {
-    levels.iter().map(|x| (x + 0.5).clamp(0.0, 255.0) as u8).collect()
+    levels.iter().map(|x| gray_level(*x)).collect()
 }

@@ -16,6 +16,7 @@
 use rayon::prelude::*;
 use steradian::{Center, Config, Error, Local, Matrix, Memory, Method, Model, Result, Runner, Source};
 
+use crate::level::gray_level;
 use crate::training::Training;
 
 /// Components of a face under changing light.
@@ -64,7 +65,7 @@ pub fn without_shadows(source: &dyn Source, components: usize, runner: &Local) -
             fill(&pictures, &relit, &mut filled);
         }
     }
-    Ok(relit.iter().map(|level| (level + 0.5).clamp(0.0, 255.0) as u8).collect())
+    Ok(relit.into_iter().map(gray_level).collect())
 }
 
 /// Pictures as a fitted model sees them, by scores that distrust dark and saturated pixels.
@@ -84,7 +85,7 @@ pub fn trusted_reconstruction(model: &Model, source: &dyn Source, runner: &Local
             let seen = &away[i * pictures.pixels..(i + 1) * pictures.pixels];
             let expected = trusted(pictures.frame(i), seen, &model.components, &spread);
             for ((out, e), c) in out.iter_mut().zip(expected).zip(&center) {
-                *out = (e + c + 0.5).clamp(0.0, 255.0) as u8;
+                *out = gray_level(e + c);
             }
         });
     });

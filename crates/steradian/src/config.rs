@@ -312,6 +312,11 @@ impl Method {
         Self::BASELINES.contains(&self)
     }
 
+    /// Whether it fits by passes over the data; the others read them once and then work in memory.
+    pub fn fits_by_passes(self) -> bool {
+        !matches!(self, Self::Ga | Self::Tga | Self::Pcp)
+    }
+
     /// The name on the command line and in model files.
     pub fn name(self) -> &'static str {
         match self {

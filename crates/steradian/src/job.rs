@@ -6,7 +6,6 @@
 //! the grid of the whole data may be summed there ([`Job::sum_on_grid`]): then it does not depend on the cut, either.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +21,7 @@ use crate::sums::{
     ChosenRows, DigitCounts, Gathered, Moments, Pull, SentAnchorCounts, SentConeSizes, SentDistances, SentFarthest,
     SentProjection, SentScatter, SentSketch,
 };
-use crate::wire::{from_bytes, split_bytes, to_bytes};
+use crate::wire::{digest_bytes, from_bytes, split_bytes, to_bytes};
 
 /// A pass that can be shipped, with all that it needs; [`Fold::ship`] makes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -144,7 +143,7 @@ impl<'a> Job<'a> {
             ))
         })?;
         let envelope = Envelope { version: Cow::Borrowed(env!("CARGO_PKG_VERSION")), recipe, work };
-        let id = fingerprint(&to_bytes(&envelope)?);
+        let id = digest_bytes(&to_bytes(&envelope)?);
         Ok(Self { envelope, id })
     }
 
@@ -290,12 +289,6 @@ impl Job<'static> {
                  everywhere"
             )));
         }
-        Ok(Self { envelope: from_bytes(bytes, "a job")?, id: fingerprint(bytes) })
+        Ok(Self { envelope: from_bytes(bytes, "a job")?, id: digest_bytes(bytes) })
     }
-}
-
-fn fingerprint(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(bytes);
-    hasher.finish()
 }

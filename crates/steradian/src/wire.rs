@@ -42,6 +42,13 @@ pub(crate) fn write_bytes<T: Serialize + ?Sized>(value: &T, to: &mut dyn Write) 
     }
 }
 
+/// A number that tells bytes from others.
+pub(crate) fn digest_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
 /// A number that tells the bytes of a value from those of others; 0 for what cannot be written.
 pub(crate) fn digest<T: Serialize + ?Sized>(value: &T) -> u64 {
     struct Hashing(DefaultHasher);

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use steradian::{Config, Error, Local, Matrix, Method, Model, Result, Runner, Source};
 use steradian_baselines::pursue;
+use steradian_clips::gray_level;
 
 use crate::render::bytes;
 use crate::work;
@@ -56,7 +57,7 @@ impl LowRank {
 
     /// The low-rank part of all pictures, one after the other, as gray levels.
     pub fn levels(&self) -> Vec<u8> {
-        self.part.data().iter().map(|level| (level + 0.5).clamp(0.0, 255.0) as u8).collect()
+        self.part.data().iter().map(|level| gray_level(*level as f32)).collect()
     }
 
     /// Its rank around the mean.

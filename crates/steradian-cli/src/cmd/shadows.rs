@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use steradian::{Config, Error, Method, Result, Screen, Source};
-use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, trusted_reconstruction, without_shadows};
+use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, trusted_reconstruction, without_shadows};
 use steradian_io::{Clip, ClipOptions, OutputFile, WholeFolder};
 
 use crate::args::ShadowsArgs;
@@ -124,7 +124,7 @@ fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: 
     // The paper's methods, and PCA, project as they are written.
     let mut levels = Vec::with_capacity(faces.shape().samples * faces.shape().features);
     runner.for_each_block("reconstruct", faces, model.block_rows(), |block| {
-        levels.extend(model.reconstruct_block(block)?.iter().map(|level| (level + 0.5).clamp(0.0, 255.0) as u8));
+        levels.extend(model.reconstruct_block(block)?.iter().map(|level| gray_level(*level as f32)));
         Ok(())
     })?;
     Ok(Relit::by_components(levels, components, model.warnings))
