@@ -3,11 +3,12 @@
 Usage: python scale/dask_fit.py alone|cluster|killed FILE [ROUNDS]
 
 alone: threads of one process on the mapped file, 2 of them. cluster: two worker processes of one thread, the file in 16 chunks
-that workers map. killed: the same on fewer rows, with a worker killed in the middle of ROUNDS fits.
+that workers map. killed: the same on fewer rows, with a worker killed in the middle of ROUNDS fits, each on a new cluster.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -87,6 +88,22 @@ def main() -> None:
         model.fit(data)
         print(json.dumps({"seconds": time.perf_counter() - start, "passes": model.n_passes_, "model": digest(model)}))
         return
+    if kind == "killed":
+        print(json.dumps(killed(model, chunked(path, KILLED_ROWS), int(sys.argv[3]))))
+        return
+    with two_workers():
+        X = chunked(path)
+        peak = Peak()
+        start = time.perf_counter()
+        model.fit(X)
+        seconds = time.perf_counter() - start
+        found = {"seconds": seconds, "passes": model.n_passes_, "model": digest(model), "driver_mb": peak.end()}
+    print(json.dumps(found))
+
+
+@contextlib.contextmanager
+def two_workers():
+    """A client of a new cluster of two processes of one thread."""
     from dask.distributed import Client, LocalCluster
 
     with (
@@ -94,44 +111,37 @@ def main() -> None:
         Client(cluster) as client,
     ):
         client.wait_for_workers(2)
-        if kind == "cluster":
-            X = chunked(path)
-            peak = Peak()
-            start = time.perf_counter()
-            model.fit(X)
-            seconds = time.perf_counter() - start
-            found = {"seconds": seconds, "passes": model.n_passes_, "model": digest(model), "driver_mb": peak.end()}
-        else:
-            found = killed(client, model, chunked(path, KILLED_ROWS), int(sys.argv[3]))
-    print(json.dumps(found))
+        yield client
 
 
-def killed(client: object, model: object, X: object, rounds: int) -> dict:
-    """Fits again and again, a worker killed at a random moment, until so many were killed before the fit was done."""
-    model.fit(X)  # workers have opened what they need
-    start = time.perf_counter()
-    calm = digest(model.fit(X))
-    seconds = time.perf_counter() - start
+def killed(model: object, X: object, rounds: int) -> dict:
+    """Fits again and again on new clusters, a worker killed at a random moment, until so many were killed in the middle."""
+    with two_workers():
+        start = time.perf_counter()
+        calm = digest(model.fit(X))
+        seconds = time.perf_counter() - start
     chance, same, middle, fits = random.Random(8), 0, 0, 0
     while middle < rounds and fits < 2 * rounds:
-        victim = chance.choice(sorted(client.run(os.getpid).values()))
-        killed_at = []
-
-        def kill(victim: int = victim, killed_at: list = killed_at) -> None:
-            os.kill(victim, signal.SIGKILL)
-            killed_at.append(time.perf_counter())
-
-        killer = threading.Timer(chance.uniform(0.05, 0.8) * seconds, kill)
-        killer.start()
-        equal = digest(model.fit(X)) == calm
-        end = time.perf_counter()
-        killer.join()
         fits += 1
-        middle += killed_at[0] < end
-        same += equal and killed_at[0] < end
-        client.wait_for_workers(2)
-        if victim in client.run(os.getpid).values():
-            sys.exit(f"worker {victim} was killed and is still there")
+        with two_workers() as client:
+            victim = chance.choice(sorted(client.run(os.getpid).values()))
+            killed_at = []
+
+            def kill(victim: int = victim, killed_at: list = killed_at) -> None:
+                os.kill(victim, signal.SIGKILL)
+                killed_at.append(time.perf_counter())
+
+            killer = threading.Timer(chance.uniform(0.05, 0.8) * seconds, kill)
+            killer.start()
+            equal = digest(model.fit(X)) == calm
+            end = time.perf_counter()
+            killer.join()
+            in_the_middle = killed_at[0] < end
+            if in_the_middle and victim in client.run(os.getpid).values():
+                sys.exit(f"worker {victim} was killed and is still there")
+        middle += in_the_middle
+        same += equal and in_the_middle
+        print(f"{fits} fits, {middle} with a worker killed in the middle, {same} the same bytes", file=sys.stderr)
     return {"rounds": fits, "same": same, "middle": middle, "seconds": seconds}
 
 

@@ -120,7 +120,20 @@ def test_neighbours_are_wished_onto_one_worker_unless_somebody_holds_them(client
     assert wished == sorted(wished)
     assert [wished.count((worker,)) for worker in client.nthreads()] == [4, 4]
     assert [places[part.key] for part in partitions._parts] == wished
+    assert [places[f"pass-merge-0-{i}"] for i in range(4)] == wished[::2]
+    assert [places[f"pass-merge-1-{i}"] for i in range(2)] == wished[::4]
+    assert places["pass-merge-2-0"] == wished[0]
     assert not Partitions(lazy.persist(), reader="a test")._places("pass")
+
+
+def test_rows_are_made_where_they_are_summed(client: Client) -> None:
+    everywhere = dask.delayed(lambda: 1.0)()
+    made = [dask.delayed(np.full)((50, 3), float(i)) * everywhere for i in range(4)]
+    partitions = Partitions([part + 1 for part in made], reader="a test")
+    places = partitions._places("pass")
+    for i, (part, before) in enumerate(zip(partitions._parts, made, strict=True)):
+        assert places[part.key] == places[before.key] == places[f"pass-part-{i}"] != ()
+    assert places[everywhere.key] == ()
 
 
 def test_parts_may_be_arrays_frames_and_paths(client: Client, tmp_path: Path) -> None:

@@ -16,12 +16,13 @@ import uuid
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 import dask
 import numpy as np
 from dask.base import annotate, compute
+from dask.core import get_deps
 from dask.delayed import Delayed, delayed
 
 from steradian import _engine, _parts
@@ -62,7 +63,8 @@ class Partitions:
             msg = f"Found data with {self._samples} sample(s) while a minimum of {minimum} is required by {reader}."
             raise ValueError(msg)
         self._like = _like(self._looks[0])
-        self._lazy = self._client is not None and _is_lazy(X)
+        lazy = self._client is not None and _is_lazy(X)
+        self._makers = _makers(self._parts) if lazy else None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -119,11 +121,15 @@ class Partitions:
         threads = self._client.nthreads()
         workers = sorted(threads)
         shares = list(accumulate(threads[worker] for worker in workers))
-        for i, (part, end, look) in enumerate(zip(self._parts, self._ends, self._looks, strict=True)):
-            if self._lazy and len(workers) > 1:
-                middle = (end - look[0] / 2) / self._samples * shares[-1]
-                worker = workers[bisect_right(shares, middle)]
-                places[part.key] = places[f"{label}-part-{i}"] = (worker,)
+        if self._makers is None or len(workers) < 2:
+            return places
+        for i, (makers, end, look) in enumerate(zip(self._makers, self._ends, self._looks, strict=True)):
+            middle = (end - look[0] / 2) / self._samples * shares[-1]
+            worker = workers[bisect_right(shares, middle)]
+            # Rows are made where they are summed: they are what is worth not moving. Merges go with their first part.
+            merges = takewhile(lambda level, i=i: i % (2 << level) == 0, range(len(self._ends).bit_length()))
+            tasks = [*makers, f"{label}-part-{i}", *(f"{label}-merge-{level}-{i >> level + 1}" for level in merges)]
+            places.update(dict.fromkeys(tasks, (worker,)))
         return places
 
     def fetch(self, rows: list[int]) -> Samples:
@@ -231,6 +237,29 @@ def _is_lazy(X: SamplesLike) -> bool:
     return not futures_of(X)
 
 
+def _makers(parts: list[Delayed]) -> list[list[Any]]:
+    """The keys of the tasks that make each part and no other, itself among them."""
+    needs: dict[Any, set[Any]] = {}
+    for graph in {id(part.__dask_graph__()): part.__dask_graph__() for part in parts}.values():
+        needs.update(get_deps(dict(graph))[0])
+    makes: dict[Any, int] = {}
+    shared: set[Any] = set()
+    for i, part in enumerate(parts):
+        open_keys = [part.key]
+        while open_keys:
+            key = open_keys.pop()
+            if key in shared or (key in makes and makes[key] == i):
+                continue
+            if makes.setdefault(key, i) != i:
+                shared.add(key)
+            open_keys += needs.get(key, ())
+    makers: list[list[Any]] = [[] for _ in parts]
+    for key, i in makes.items():
+        if key not in shared:
+            makers[i].append(key)
+    return makers
+
+
 def _active_client() -> Any:
     """The client that is active in this process; `None` where Dask's local scheduler is to be used."""
     distributed = sys.modules.get("distributed")
@@ -251,6 +280,8 @@ def _require_one_version(client: Any) -> None:
         raise ConnectionError(msg)
     own = _parts.version()
     for worker, found in client.run(_parts.version, on_error="return").items():
+        if isinstance(found, OSError):
+            continue  # it died while it was asked; whoever comes in its place compares versions with each pass
         if isinstance(found, BaseException):
             msg = f"worker {worker} cannot use the package steradian ({found}); install steradian {own} there"
             raise TypeError(msg)
