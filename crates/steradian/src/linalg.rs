@@ -84,7 +84,7 @@ impl Matrix {
     }
 
     /// This matrix with the columns of another to its right.
-    fn beside(&self, right: &Self) -> Self {
+    pub(crate) fn beside(&self, right: &Self) -> Self {
         let rows = (0..self.rows).flat_map(|i| self.row(i).iter().chain(right.row(i)).copied());
         Self { rows: self.rows, columns: self.columns + right.columns, data: rows.collect() }
     }

@@ -1,7 +1,7 @@
 //! The top eigenvectors of the weighted operator, by whichever solver was chosen: exactly with a certificate, or
 //! roughly as the start of a next step.
 
-use super::certify::{Certified, certify};
+use super::certify::{Certified, certify, certify_to};
 use super::cosines::{self, Cosines};
 use super::krylov::Width;
 use super::operator::{ByPasses, Dense, Operator};
@@ -13,7 +13,7 @@ use crate::run::Runner;
 use crate::source::Source;
 use crate::sums::{Directions, DistancesSum, Precision, Scatter};
 
-/// Rounds of steps in double precision that an answer may need after those in single precision.
+/// Rounds of steps in double precision that an answer may need where widening the span is not enough.
 const MAX_REFINEMENTS: usize = 2;
 /// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
 const ROUGHER: f64 = 1000.0;
@@ -119,13 +119,13 @@ impl<R: Runner> Decomposer<'_, R> {
 
     /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
     fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
-        let mut found = certify(operator, vectors, self.d, self.runner)?;
+        let mut found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
         for _ in 0..MAX_REFINEMENTS {
             if found.sine_bound <= self.tolerance || found.values[0] <= 0.0 {
                 break;
             }
             let vectors = self.iterate(operator, Some(&found.vectors), self.d + 1, 0.5 * self.tolerance)?;
-            found = certify(operator, vectors, self.d, self.runner)?;
+            found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
         }
         Ok(found)
     }

@@ -11,7 +11,7 @@
 //! one application of the operator. When the basis is full it is replaced by its best Ritz vectors (Wu and Simon 2000).
 //! Against power iteration of the same width it needs about a third of the passes.
 
-use super::certify::{sine_bound, symmetric_part};
+use super::certify::{HALF_LOST, sine_bound, symmetric_part};
 use super::operator::Operator;
 use crate::error::Result;
 use crate::linalg::{Matrix, orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
@@ -28,9 +28,6 @@ const MIN_BLOCKS: usize = 3;
 const BASIS_BYTES: usize = 32 << 20;
 /// A direction shorter than this, relative to the largest eigenvalue, is rounding.
 const ROUNDING: f64 = 1e-13;
-/// A unit direction of which less than this is new was rounding, too.
-const HALF_LOST: f64 = 0.5;
-
 /// Columns that shrink by more than this are swept once more after they were made long.
 const LOST_DIGITS: f64 = 100.0;
 
