@@ -58,7 +58,7 @@ def contamination(setting: Setting, expected: dict[str, Any]) -> Outcome:
                 (s for s, v in zip(shares, values, strict=True) if v <= 15), default=0.0
             )
         axis.set(xlabel="outliers (%)", ylabel="largest angle (degrees)", title=f"Outliers in a {kind}")
-    axes[0].legend(fontsize=7)
+    axes[1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5))
     outcome.figures.append(save(figure, setting.figures / "contamination.png"))
     rows = [[name, *(f"{100 * found[kind]:.0f} %" for kind in ("line", "cluster"))] for name, found in reached.items()]
     outcome.tables.append(table(["method", "line: within 15 degrees up to", "cluster: within 15 degrees up to"], rows))

@@ -66,7 +66,7 @@ def circle(setting: Setting, expected: dict[str, Any]) -> Outcome:
     for name, values in curves.items():
         right.plot(100 * shares, np.abs(np.array(values) - 20), ".-", label=name)
     right.set(xlabel="outliers (%)", ylabel="angle to the normal samples (degrees)", title="Orthogonal outliers")
-    right.legend()
+    right.legend(loc="lower right")
     outcome.figures.append(save(figure, setting.figures / "fig1-circle.png"))
     turned = {
         name: next((s for s, v in zip(shares, values, strict=True) if abs(v - 20) > 45), None)
