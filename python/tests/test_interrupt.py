@@ -102,7 +102,7 @@ def test_other_threads_run_during_a_fit(large: np.ndarray) -> None:
 
 
 def test_verbose_with_tqdm(table: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("tqdm")
+    pytest.importorskip("tqdm", reason="without tqdm there is no bar to look at")
     AngularEmbedding(2, verbose=True).fit(table)
     assert "pass 1 " in capsys.readouterr().err
 
