@@ -16,7 +16,7 @@ import uuid
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -127,9 +127,9 @@ class Partitions:
             middle = (end - look[0] / 2) / self._samples * shares[-1]
             worker = workers[bisect_right(shares, middle)]
             # Rows are made where they are summed: they are what is worth not moving. Merges go with their first part.
-            merges = takewhile(lambda level, i=i: i % (2 << level) == 0, range(len(self._ends).bit_length()))
-            tasks = [*makers, f"{label}-part-{i}", *(f"{label}-merge-{level}-{i >> level + 1}" for level in merges)]
-            places.update(dict.fromkeys(tasks, (worker,)))
+            levels = range(len(self._ends).bit_length())
+            merges = [f"{label}-merge-{level}-{i >> level + 1}" for level in levels if i % (2 << level) == 0]
+            places.update(dict.fromkeys([*makers, f"{label}-part-{i}", *merges], (worker,)))
         return places
 
     def fetch(self, rows: list[int]) -> Samples:
