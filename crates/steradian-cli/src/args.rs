@@ -397,7 +397,7 @@ impl Default for LearnOptions {
 
 impl Default for FrameOptions {
     fn default() -> Self {
-        Self { from: 0, to: None, every: 1, scale: 1.0 }
+        Self { from: 0, to: None, every: 1, scale: 1.0, color: false }
     }
 }
 
@@ -417,6 +417,9 @@ pub struct FrameOptions {
     /// Shrink frames by this factor, above 0 and at most 1
     #[arg(long, value_name = "F", default_value_t = 1.0, allow_negative_numbers = true)]
     pub scale: f64,
+    /// Read colours, too, and show all pictures in them; what moves is told from gray levels all the same
+    #[arg(long)]
+    pub color: bool,
 }
 
 /// Arguments of `inspect`.

@@ -1,38 +1,35 @@
-//! Pictures as bytes of png, and as text within a page.
+//! Pictures as bytes of png and jpeg, and as text within a page.
 
 use steradian::{Error, Result};
+use steradian_io::Color;
 
-/// A gray picture.
-pub fn gray_png(pixels: &[u8], size: (usize, usize)) -> Result<Vec<u8>> {
-    encode(pixels, size, png::ColorType::Grayscale)
-}
-
-/// A picture in colour: red, green, blue.
-pub fn rgb_png(pixels: &[u8], size: (usize, usize)) -> Result<Vec<u8>> {
-    encode(pixels, size, png::ColorType::Rgb)
-}
-
-/// A gray picture as jpeg, for pages that hold many.
-pub fn gray_jpeg(pixels: &[u8], (height, width): (usize, usize), quality: u8) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    image::codecs::jpeg::JpegEncoder::new_with_quality(&mut out, quality)
-        .encode(pixels, width as u32, height as u32, image::ExtendedColorType::L8)
-        .map_err(|e| Error::data(format!("a picture could not be encoded: {e}")))?;
-    Ok(out)
-}
-
-fn encode(pixels: &[u8], (height, width): (usize, usize), color: png::ColorType) -> Result<Vec<u8>> {
+/// A picture without loss.
+pub fn png(pixels: &[u8], (height, width): (usize, usize), color: Color) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoded = || -> std::result::Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(&mut out, width as u32, height as u32);
-        encoder.set_color(color);
+        encoder.set_color(if color == Color::Gray { png::ColorType::Grayscale } else { png::ColorType::Rgb });
         encoder.set_depth(png::BitDepth::Eight);
         let mut writer = encoder.write_header()?;
         writer.write_image_data(pixels)?;
         writer.finish()
     };
-    encoded().map_err(|e| Error::data(format!("a picture could not be encoded: {e}")))?;
+    encoded().map_err(not_encoded)?;
     Ok(out)
+}
+
+/// A smaller form, for pages that hold many pictures.
+pub fn jpeg(pixels: &[u8], (height, width): (usize, usize), color: Color, quality: u8) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let stored = if color == Color::Gray { image::ExtendedColorType::L8 } else { image::ExtendedColorType::Rgb8 };
+    image::codecs::jpeg::JpegEncoder::new_with_quality(&mut out, quality)
+        .encode(pixels, width as u32, height as u32, stored)
+        .map_err(not_encoded)?;
+    Ok(out)
+}
+
+fn not_encoded(why: impl std::fmt::Display) -> Error {
+    Error::data(format!("a picture could not be encoded: {why}"))
 }
 
 /// Bytes as text for a `data:` address (RFC 4648).

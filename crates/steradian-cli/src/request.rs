@@ -76,7 +76,13 @@ impl ConeOptions {
 impl FrameOptions {
     /// The same for the reader.
     pub fn options(&self) -> steradian_io::ClipOptions {
-        steradian_io::ClipOptions { from: self.from, to: self.to, every: self.every, scale: self.scale }
+        steradian_io::ClipOptions {
+            from: self.from,
+            to: self.to,
+            every: self.every,
+            scale: self.scale,
+            color: self.color,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`fit_scene`] finds a background that follows the light; [`with_clip_statistics`] makes a model of any other method
 //! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at
 //! the light of that frame, and a mask of what is not part of it. [`Tally`] and [`BackgroundError`] compare both with truth.
+//! A [`Palette`] gives the empty scene its colours back.
 //!
 //! [`without_shadows`] is for faces: pictures of one thing under many lights, as they would be without cast shadows.
 //!
@@ -11,6 +12,7 @@
 mod filter;
 mod level;
 mod mode;
+mod palette;
 mod pixels;
 mod range;
 mod scene;
@@ -22,6 +24,7 @@ mod training;
 mod truth;
 
 pub use level::gray_level;
+pub use palette::{Palette, PaletteSums};
 pub use range::FrameRange;
 pub use scene::{COMPONENTS, fit_scene};
 pub use separate::{Separated, Separator};

@@ -1,24 +1,25 @@
 //! A clip: frames of one size in gray bytes, from a folder of images, a video, a GIF or an (n, height, width) `.npy`.
 //!
 //! An array of bytes is read in place. Everything else is decoded once into a temporary file of n x height x width bytes
-//! in the system's folder for such files. It has no name (where the system allows that), so it is gone with the process,
-//! however that ends.
+//! in the system's folder for such files, and where colours are asked for, these into another of three times that size.
+//! Such a file has no name (where the system allows that), so it is gone with the process, however that ends.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use image::AnimationDecoder;
 use image::codecs::gif::GifDecoder;
+use image::{AnimationDecoder, DynamicImage};
 use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
 
 use crate::frames::{frame_numbers, image_files};
-use crate::gray::GrayImage;
 use crate::mapped::Mapped;
 use crate::npy::{NpySource, check_rows};
 use crate::npy_header::MAGIC;
+use crate::picture::{Color, Picture, decode};
 use crate::positioned::open_regular;
+use crate::spool::{Spool, Spooled};
 use crate::video::Decoder;
 
 /// Which frames of a clip are read, and at what size.
@@ -32,11 +33,13 @@ pub struct ClipOptions {
     pub every: usize,
     /// The factor of both sides, above 0 and at most 1.
     pub scale: f64,
+    /// Keep colours, too.
+    pub color: bool,
 }
 
 impl Default for ClipOptions {
     fn default() -> Self {
-        Self { from: 0, to: None, every: 1, scale: 1.0 }
+        Self { from: 0, to: None, every: 1, scale: 1.0, color: false }
     }
 }
 
@@ -82,7 +85,18 @@ impl ClipOptions {
         }
     }
 
-    fn size(&self, (height, width): (usize, usize)) -> (usize, usize) {
+    /// How each frame is kept: as gray levels, which are first, and perhaps in colour.
+    pub(crate) fn views(&self) -> &'static [Color] {
+        if self.color { &[Color::Gray, Color::Rgb] } else { &[Color::Gray] }
+    }
+
+    /// A decoded image in each of these ways.
+    fn views_of(&self, path: &Path, decoded: &DynamicImage) -> Result<Vec<Picture>> {
+        self.views().iter().map(|color| Picture::from_decoded(path, decoded, *color)).collect()
+    }
+
+    /// The size that frames of this size are read at.
+    pub(crate) fn size(&self, (height, width): (usize, usize)) -> (usize, usize) {
         let scaled = |side: usize| ((side as f64 * self.scale).round() as usize).max(1);
         (scaled(height), scaled(width))
     }
@@ -94,6 +108,7 @@ pub struct Clip {
     path: PathBuf,
     place: Place,
     shape: Shape,
+    colors: Option<Mapped>,
     numbers: Vec<u64>,
     rate: Option<f64>,
 }
@@ -143,19 +158,19 @@ impl Clip {
         let mut spool = Spool::new(path, options)?;
         let mut first: Option<(&Path, (usize, usize))> = None;
         for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.takes(*frame)) {
-            let image = GrayImage::read(file)?;
-            let (before, size) = *first.get_or_insert((file, image.size()));
-            if size != image.size() {
-                let ((h, w), (y, x)) = (size, image.size());
+            let views = options.views_of(file, &decode(file)?)?;
+            let (before, size) = *first.get_or_insert((file, views[0].size()));
+            if size != views[0].size() {
+                let ((h, w), (y, x)) = (size, views[0].size());
                 return Err(Error::data(format!(
                     "{} is {h} x {w} (height x width) but {} is {y} x {x}; frames of a clip have one size",
                     before.display(),
                     file.display()
                 )));
             }
-            spool.add(&image, numbers[frame])?;
+            spool.add(&views, numbers[frame])?;
         }
-        spool.finish(None)
+        Ok(Self::decoded(path, spool.finish()?, None))
     }
 
     fn array(path: &Path, options: &ClipOptions) -> Result<Self> {
@@ -172,6 +187,13 @@ impl Clip {
                 path.display()
             )));
         };
+        if options.color {
+            return Err(Error::asked(format!(
+                "{}: the array holds gray levels, so there are no colours to keep; leave --color out, or give a video or a folder of \
+                 images",
+                path.display()
+            )));
+        }
         options.require_inside(path, shape.samples)?;
         let end = options.to.unwrap_or(shape.samples);
         if options.every == 1 && options.size((height, width)) == (height, width) {
@@ -181,6 +203,7 @@ impl Clip {
                 path: path.into(),
                 place: Place::Array(array, options.from),
                 shape: kept,
+                colors: None,
                 numbers,
                 rate: None,
             });
@@ -190,10 +213,10 @@ impl Clip {
             array.visit(frame..frame + 1, &mut |block| {
                 let BlockData::U8(rows) = block.data() else { unreachable!("checked above") };
                 let pixels = (0..rows.columns()).map(|pixel| rows.get(0, pixel)).collect();
-                spool.add(&GrayImage { height, width, pixels }, frame as u64)
+                spool.add(&[Picture { height, width, color: Color::Gray, pixels }], frame as u64)
             })?;
         }
-        spool.finish(None)
+        Ok(Self::decoded(path, spool.finish()?, None))
     }
 
     fn gif(path: &Path, options: &ClipOptions) -> Result<Self> {
@@ -204,35 +227,45 @@ impl Clip {
         for frame in GifDecoder::new(file).map_err(broken)?.into_frames() {
             let picture = frame.map_err(broken)?.into_buffer().into();
             if options.takes(count) {
-                spool.add(&GrayImage::from_decoded(path, &picture)?, count as u64)?;
+                spool.add(&options.views_of(path, &picture)?, count as u64)?;
             }
             count += 1;
         }
         options.require_inside(path, count)?;
-        spool.finish(None)
+        Ok(Self::decoded(path, spool.finish()?, None))
     }
 
     fn video(path: &Path, options: &ClipOptions) -> Result<Self> {
-        let mut decoder = Decoder::start(path)?;
-        let rate = decoder.declared().rate.map(|rate| rate / options.every as f64);
+        // Gray levels are the decoder's own, whether colours are wanted or not; so there is a decoder for each.
+        let start = |color: &Color| Decoder::start(path, *color);
+        let mut decoders = options.views().iter().map(start).collect::<Result<Vec<_>>>()?;
+        let rate = decoders[0].declared().rate.map(|rate| rate / options.every as f64);
         let mut spool = Spool::new(path, options)?;
         let mut count = 0;
         loop {
             if options.past(count) {
-                decoder.stop();
+                decoders.into_iter().for_each(Decoder::stop);
                 break;
             }
-            let Some(image) = decoder.next_frame()? else {
-                decoder.finish()?;
+            let views = decoders.iter_mut().map(Decoder::next_frame).collect::<Result<Option<Vec<_>>>>()?;
+            let Some(views) = views else {
+                decoders.into_iter().try_for_each(Decoder::finish)?;
                 break;
             };
             if options.takes(count) {
-                spool.add(&image, count as u64)?;
+                spool.add(&views, count as u64)?;
             }
             count += 1;
         }
         options.require_inside(path, count)?;
-        spool.finish(rate)
+        Ok(Self::decoded(path, spool.finish()?, rate))
+    }
+
+    fn decoded(path: &Path, kept: Spooled, rate: Option<f64>) -> Self {
+        let Spooled { size: (height, width), numbers, gray, colors } = kept;
+        let (samples, features) = (numbers.len(), height * width);
+        let shape = Shape { samples, features, element: ElementType::U8, image: Some((height, width)) };
+        Self { path: path.into(), place: Place::Decoded(gray), shape, colors, numbers, rate }
     }
 
     /// Where it was opened.
@@ -255,12 +288,25 @@ impl Clip {
         self.rate
     }
 
-    /// Bytes of the temporary file that the clip was decoded into; 0 when it is read in place.
+    /// Bytes of the temporary files that the clip was decoded into; 0 when it is read in place.
     pub fn temporary_bytes(&self) -> u64 {
-        match self.place {
+        let views = match self.place {
             Place::Array(..) => 0,
-            Place::Decoded(_) => self.shape.bytes(),
-        }
+            Place::Decoded(_) => {
+                Color::Gray.channels() + self.colors.iter().map(|_| Color::Rgb.channels()).sum::<usize>()
+            }
+        };
+        self.shape.bytes() * views as u64
+    }
+
+    /// A frame in colour, if colours were asked for: red, green and blue of one pixel after the other.
+    pub fn colors(&self, frame: usize) -> Option<Vec<u8>> {
+        let file = self.colors.as_ref()?;
+        let bytes = self.shape.features * Color::Rgb.channels();
+        let place = frame * bytes..(frame + 1) * bytes;
+        let pixels = file.bytes(place.clone()).to_vec();
+        file.release(place);
+        Some(pixels)
     }
 }
 
@@ -285,48 +331,4 @@ impl Source for Clip {
             }
         }
     }
-}
-
-/// Frames on their way into a temporary file.
-struct Spool<'a> {
-    path: &'a Path,
-    options: &'a ClipOptions,
-    file: BufWriter<File>,
-    size: Option<(usize, usize)>,
-    numbers: Vec<u64>,
-}
-
-impl<'a> Spool<'a> {
-    fn new(path: &'a Path, options: &'a ClipOptions) -> Result<Self> {
-        let file = tempfile::tempfile().map_err(|e| no_room(&e))?;
-        Ok(Self { path, options, file: BufWriter::with_capacity(1 << 20, file), size: None, numbers: Vec::new() })
-    }
-
-    fn add(&mut self, image: &GrayImage, number: u64) -> Result<()> {
-        let size = self.options.size(image.size());
-        if *self.size.get_or_insert(size) != size {
-            return Err(Error::broken(self.path, format!("frame {number} has another size than those before it")));
-        }
-        self.numbers.push(number);
-        self.file.write_all(&image.shrunk(size).pixels).map_err(|e| no_room(&e))
-    }
-
-    fn finish(self, rate: Option<f64>) -> Result<Clip> {
-        let Some((height, width)) = self.size else {
-            return Err(Error::data(format!("{}: the clip holds no frame", self.path.display())));
-        };
-        let (samples, features) = (self.numbers.len(), height * width);
-        let shape = Shape { samples, features, element: ElementType::U8, image: Some((height, width)) };
-        let file = self.file.into_inner().map_err(|e| no_room(e.error()))?;
-        let mapped = Mapped::new(self.path, file, shape.bytes())?;
-        Ok(Clip { path: self.path.into(), place: Place::Decoded(mapped), shape, numbers: self.numbers, rate })
-    }
-}
-
-fn no_room(error: &std::io::Error) -> Error {
-    let why = format!(
-        "the frames cannot be kept in a temporary file here: {error}; make room, choose another folder by TMPDIR, or read less \
-         with --every, --to or --scale"
-    );
-    Error::io(std::env::temp_dir(), std::io::Error::new(error.kind(), why))
 }

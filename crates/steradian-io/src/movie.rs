@@ -9,17 +9,9 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 use tempfile::TempPath;
 
-use crate::video::last_words;
+use crate::picture::Color;
+use crate::video::{last_words, pixel_format};
 use crate::write::cannot_write;
-
-/// How a pixel is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
-    /// One byte.
-    Gray,
-    /// Red, green and blue.
-    Rgb,
-}
 
 /// A video in the making (`.mp4`).
 #[derive(Debug)]
@@ -50,9 +42,8 @@ impl MovieWriter {
             .make_in(folder, |name| File::create_new(name))
             .map_err(|e| cannot_write(&path, &e))?
             .into_temp_path();
-        let format = if color == Color::Gray { "gray" } else { "rgb24" };
         let mut child = Command::new("ffmpeg")
-            .args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", format])
+            .args(["-hide_banner", "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", pixel_format(color)])
             .args(["-s", &format!("{width}x{height}"), "-r", &format!("{rate:.3}"), "-i", "pipe:0"])
             .args([
                 "-vf",

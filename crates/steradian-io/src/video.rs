@@ -1,6 +1,6 @@
-//! Video through the programs `ffprobe` and `ffmpeg`: gray frames come through a pipe, each with its own size.
+//! Video through the programs `ffprobe` and `ffmpeg`: frames come through a pipe, each with its own size.
 //!
-//! A frame arrives as a PGM image, so sizes need no arithmetic of ours: a turned or odd-sized video says itself what it
+//! A frame arrives as a PGM or PPM image, so sizes need no arithmetic of ours: a turned or odd-sized video says itself what it
 //! is. The number of frames that a file declares is not trusted; a video ends where the decoder ends *well*. A decoder
 //! that complains, or stops far before the declared end, makes an error: a short clip must not pass for a whole one.
 
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use steradian::{Error, Result};
 
-use crate::gray::GrayImage;
+use crate::picture::{Color, Picture};
 
 /// Containers round the number of frames; fewer than this share of it is a loss.
 const DECLARED_SHARE: f64 = 0.95;
@@ -31,6 +31,7 @@ pub(crate) struct Declared {
 /// A running decoder.
 pub(crate) struct Decoder<'a> {
     path: &'a Path,
+    color: Color,
     declared: Declared,
     child: Child,
     pipe: BufReader<ChildStdout>,
@@ -39,12 +40,12 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Starts to decode a file.
-    pub(crate) fn start(path: &'a Path) -> Result<Self> {
+    /// Starts to decode a file, in gray or in colour.
+    pub(crate) fn start(path: &'a Path, color: Color) -> Result<Self> {
         let declared = probe(path)?;
         let mut child = tool("ffmpeg", path, &["-xerror"])
-            .args(["-map", "0:v:0", "-fps_mode", "passthrough", "-pix_fmt", "gray"])
-            .args(["-f", "image2pipe", "-c:v", "pgm", "pipe:1"])
+            .args(["-map", "0:v:0", "-fps_mode", "passthrough", "-pix_fmt", pixel_format(color)])
+            .args(["-f", "image2pipe", "-c:v", if color == Color::Gray { "pgm" } else { "ppm" }, "pipe:1"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -58,7 +59,7 @@ impl<'a> Decoder<'a> {
             let _ = errors.read_to_end(&mut words);
             words
         });
-        Ok(Self { path, declared, child, pipe, complaints, frames: 0 })
+        Ok(Self { path, color, declared, child, pipe, complaints, frames: 0 })
     }
 
     /// What the file says of itself.
@@ -67,8 +68,8 @@ impl<'a> Decoder<'a> {
     }
 
     /// The next frame, or nothing after the last.
-    pub(crate) fn next_frame(&mut self) -> Result<Option<GrayImage>> {
-        let image = read_pgm(&mut self.pipe).map_err(|e| match e.kind() {
+    pub(crate) fn next_frame(&mut self) -> Result<Option<Picture>> {
+        let image = read_pnm(&mut self.pipe, self.color).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.lost("a frame ends in its middle"),
             _ => Error::io(self.path, e),
         })?;
@@ -78,6 +79,8 @@ impl<'a> Decoder<'a> {
 
     /// Ends a decoder that has given its last frame; fails unless it ended well.
     pub(crate) fn finish(mut self) -> Result<()> {
+        // Were there more frames after all, it would wait for somebody to read them.
+        drop(self.pipe);
         let status = self.child.wait().map_err(|e| Error::io(self.path, e))?;
         let words = self.complaints.join().unwrap_or_default();
         let words = last_words(&words);
@@ -177,8 +180,16 @@ pub(crate) fn last_words(bytes: &[u8]) -> String {
     joined.chars().skip(skip).collect()
 }
 
-/// The next PGM image of a stream, or nothing at its end.
-fn read_pgm(stream: &mut impl BufRead) -> io::Result<Option<GrayImage>> {
+/// What the programs call a way to store pixels.
+pub(crate) fn pixel_format(color: Color) -> &'static str {
+    match color {
+        Color::Gray => "gray",
+        Color::Rgb => "rgb24",
+    }
+}
+
+/// The next PGM or PPM image of a stream, or nothing at its end.
+fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Picture>> {
     if stream.fill_buf()?.is_empty() {
         return Ok(None);
     }
@@ -189,12 +200,13 @@ fn read_pgm(stream: &mut impl BufRead) -> io::Result<Option<GrayImage>> {
         *word = read_number(stream)?;
     }
     let [width, height, white] = words;
-    if &magic != b"P5" || white != 255 || width == 0 || height == 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the decoder sent something that is no gray image"));
+    let expected = if color == Color::Gray { b"P5" } else { b"P6" };
+    if &magic != expected || white != 255 || width == 0 || height == 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the decoder sent something that is no such image"));
     }
-    let mut pixels = vec![0; width * height];
+    let mut pixels = vec![0; width * height * color.channels()];
     stream.read_exact(&mut pixels)?;
-    Ok(Some(GrayImage { height, width, pixels }))
+    Ok(Some(Picture { height, width, color, pixels }))
 }
 
 /// A number between spaces; the one space after it is taken, too.
@@ -222,12 +234,14 @@ mod tests {
     #[test]
     fn frames_say_their_size() {
         let mut stream: &[u8] = b"P5\n3 2\n255\nabcdefP5\n1 1\n255\n\nP5\n2 2\n255\nxyz";
-        let mut next = || read_pgm(&mut stream);
+        let mut next = || read_pnm(&mut stream, Color::Gray);
         let first = next().unwrap().unwrap();
         assert_eq!((first.size(), first.pixels.as_slice()), ((2, 3), &b"abcdef"[..]));
         assert_eq!(next().unwrap().unwrap().pixels, b"\n");
         assert_eq!(next().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
-        assert!(read_pgm(&mut &b""[..]).unwrap().is_none());
-        assert_eq!(read_pgm(&mut &b"P6\n1 1\n255\nabc"[..]).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert!(read_pnm(&mut &b""[..], Color::Gray).unwrap().is_none());
+        let colored = b"P6\n1 1\n255\nabc";
+        assert_eq!(read_pnm(&mut &colored[..], Color::Rgb).unwrap().unwrap().pixels, b"abc");
+        assert_eq!(read_pnm(&mut &colored[..], Color::Gray).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -215,7 +215,7 @@ fn a_lossless_video_is_its_frames() {
     let clip = open(&path).unwrap();
     assert_eq!((clip.shape().samples, clip.size(), clip.rate()), (30, (HEIGHT, WIDTH), Some(10.0)));
     assert_eq!(bytes(&clip), data);
-    let part = Clip::open(&path, &ClipOptions { from: 4, to: Some(10), every: 3, scale: 1.0 }).unwrap();
+    let part = Clip::open(&path, &ClipOptions { from: 4, to: Some(10), every: 3, ..ClipOptions::default() }).unwrap();
     assert_eq!(
         (bytes(&part), part.number(1)),
         ([&data[4 * PIXELS..5 * PIXELS], &data[7 * PIXELS..8 * PIXELS]].concat(), 7)
@@ -227,6 +227,70 @@ fn a_lossless_video_is_its_frames() {
     // Opened as data of any kind, it is the same samples.
     let opened = steradian_io::open(&path, &TableOptions::default()).unwrap();
     assert_eq!(opened.shape().samples, 30);
+}
+
+/// Frames in colour as images 0.png and so on; red, green and blue of each.
+fn save_colored(folder: &Folder, count: usize) -> Vec<Vec<u8>> {
+    let pixel = |(at, level): (usize, &u8)| std::array::from_fn::<u8, 3, _>(|part| level / (1 + (at + part) % 3) as u8);
+    let shots: Vec<Vec<u8>> =
+        frames(count).chunks(PIXELS).map(|frame| frame.iter().enumerate().flat_map(pixel).collect()).collect();
+    for (i, shot) in shots.iter().enumerate() {
+        let image = image::RgbImage::from_raw(WIDTH as u32, HEIGHT as u32, shot.clone()).unwrap();
+        save(folder, &format!("{i}.png"), &image.into(), ImageFormat::Png);
+    }
+    shots
+}
+
+const IN_COLOR: ClipOptions = ClipOptions { from: 0, to: None, every: 1, scale: 1.0, color: true };
+
+#[test]
+fn colours_are_kept_beside_the_same_gray_levels() {
+    let folder = Folder::new();
+    let shots = save_colored(&folder, 3);
+    let (plain, clip) = (open(folder.path()).unwrap(), Clip::open(folder.path(), &IN_COLOR).unwrap());
+    assert_eq!(bytes(&clip), bytes(&plain));
+    assert_eq!((plain.colors(0), plain.temporary_bytes()), (None, 3 * PIXELS as u64));
+    assert_eq!((clip.colors(1).as_ref(), clip.temporary_bytes()), (Some(&shots[1]), 12 * PIXELS as u64));
+    let small = Clip::open(folder.path(), &ClipOptions { scale: 1.0 / 3.0, from: 2, ..IN_COLOR }).unwrap();
+    assert_eq!(small.colors(0).map(|pixels| pixels.len()), Some(PIXELS / 9 * 3));
+
+    // A gray image is its level in each colour, and what is transparent is seen before black.
+    let (gray, data) = (Folder::new(), frames(1));
+    save(&gray, "a.png", &picture(&data), ImageFormat::Png);
+    let levels: Vec<u8> = data.iter().flat_map(|level| [*level; 3]).collect();
+    assert_eq!(Clip::open(gray.path(), &IN_COLOR).unwrap().colors(0), Some(levels));
+    let veiled = Folder::new();
+    let image = image::RgbaImage::from_pixel(2, 1, image::Rgba([200, 100, 50, 128]));
+    save(&veiled, "a.png", &image.into(), ImageFormat::Png);
+    assert_eq!(Clip::open(veiled.path(), &IN_COLOR).unwrap().colors(0), Some([100, 50, 25].repeat(2)));
+
+    let array = gray.file("clip.npy", npy("|u1", false, &[1, HEIGHT, WIDTH], &data));
+    assert!(refused(&array, &IN_COLOR).to_string().contains("leave --color out"));
+}
+
+#[test]
+fn a_lossless_video_is_its_colours() {
+    if !ffmpeg::is_there("a_lossless_video_is_its_colours") {
+        return;
+    }
+    let folder = Folder::new();
+    let shots = save_colored(&folder, 5);
+    let video = folder.path().join("clip.mkv");
+    let status = Command::new("ffmpeg")
+        .args(["-loglevel", "error", "-i"])
+        .arg(folder.path().join("%d.png"))
+        .args(["-c:v", "ffv1", "-pix_fmt", "bgr0"])
+        .arg(&video)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let (plain, clip) = (open(&video).unwrap(), Clip::open(&video, &IN_COLOR).unwrap());
+    assert_eq!(bytes(&clip), bytes(&plain));
+    for (i, shot) in shots.iter().enumerate() {
+        assert_eq!(clip.colors(i).as_ref(), Some(shot), "frame {i}");
+    }
+    let part = Clip::open(&video, &ClipOptions { from: 1, to: Some(4), every: 2, ..IN_COLOR }).unwrap();
+    assert_eq!((part.shape().samples, part.colors(1).as_ref()), (2, Some(&shots[3])));
 }
 
 #[test]

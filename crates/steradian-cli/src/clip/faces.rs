@@ -1,10 +1,10 @@
 //! Faces with and without their shadows: the montage and the page.
 
 use steradian::{Result, Source};
-use steradian_io::{Clip, GrayImage};
+use steradian_io::{Clip, Color, Picture};
 
 use super::page::{facts_table, page};
-use crate::pictures::{base64, gray_jpeg, gray_png};
+use crate::pictures::{base64, jpeg, png};
 
 /// Pictures in the montage, at most.
 const SHOWN: usize = 8;
@@ -34,7 +34,7 @@ pub fn montage(originals: &[u8], relit: &[u8], (height, width): (usize, usize)) 
     let gap = vec![255; GAP * whole_width];
     let whole: Vec<u8> = strips.join(&gap[..]);
     let whole_height = whole.len() / whole_width;
-    gray_png(&whole, (whole_height, whole_width))
+    png(&whole, (whole_height, whole_width), Color::Gray)
 }
 
 fn side_by_side(pictures: &[Vec<u8>], height: usize, width: usize) -> Vec<u8> {
@@ -60,10 +60,11 @@ impl FacesPage {
         let factor = (SIDE as f64 / height.max(width) as f64).min(1.0);
         let small =
             ((height as f64 * factor).round().max(1.0) as usize, (width as f64 * factor).round().max(1.0) as usize);
-        let shrunk = |pixels: &[u8]| GrayImage { height, width, pixels: pixels.to_vec() }.shrunk(small).pixels;
+        let shrunk =
+            |pixels: &[u8]| Picture { height, width, color: Color::Gray, pixels: pixels.to_vec() }.shrunk(small).pixels;
         let three = [shrunk(original), shrunk(relit), shrunk(&inverted_difference(original, relit))];
         let strip = side_by_side(&three, small.0, small.1);
-        let jpeg = base64(&gray_jpeg(&strip, (small.0, 3 * (small.1 + GAP) - GAP), QUALITY)?);
+        let jpeg = base64(&jpeg(&strip, (small.0, 3 * (small.1 + GAP) - GAP), Color::Gray, QUALITY)?);
         self.figures.push_str(&format!(
             "<figure><img alt=\"picture {number}: original, without shadows, inverted difference\" \
              src=\"data:image/jpeg;base64,{jpeg}\"><figcaption>picture {number}</figcaption></figure>\n"

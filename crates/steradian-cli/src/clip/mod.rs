@@ -7,4 +7,5 @@ pub mod movies;
 mod page;
 pub mod pursuit;
 pub mod report;
+pub mod shown;
 pub mod truth;

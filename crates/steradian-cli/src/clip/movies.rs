@@ -1,15 +1,15 @@
 //! What was taken apart as videos: backgrounds, foreground, and both; as folders of pictures where videos cannot be made.
 
 use steradian::Result;
-use steradian_clips::Separated;
 use steradian_io::{Clip, Color, MovieWriter, WholeFolder};
 
+use super::shown::Shown;
 use crate::files::OutputFolder;
-use crate::pictures::{gray_png, rgb_png};
+use crate::pictures::png;
 
 /// Frames a second where the clip does not say.
 const RATE: f64 = 25.0;
-/// What the foreground is tinted with: an orange that is seen on gray by all eyes.
+/// What the foreground is tinted with: an orange that is seen by all eyes.
 pub const TINT: [u32; 3] = [255, 96, 0];
 
 /// The three videos of a clip.
@@ -25,8 +25,8 @@ enum Movie {
 }
 
 impl Movies {
-    /// Starts all three.
-    pub fn begin(folder: &OutputFolder, clip: &Clip) -> Result<Self> {
+    /// Starts all three: what is of the clip is stored as that is shown.
+    pub fn begin(folder: &OutputFolder, clip: &Clip, color: Color) -> Result<Self> {
         let videos = MovieWriter::available();
         let begin = |name: &str, color: Color| -> Result<Movie> {
             let rate = clip.rate().unwrap_or(RATE);
@@ -39,17 +39,17 @@ impl Movies {
             })
         };
         Ok(Self {
-            backgrounds: begin("backgrounds", Color::Gray)?,
-            foreground: begin("foreground", Color::Gray)?,
+            backgrounds: begin("backgrounds", color)?,
+            foreground: begin("foreground", color)?,
             overlay: begin("overlay", Color::Rgb)?,
         })
     }
 
     /// Adds a frame to each.
-    pub fn add(&mut self, number: u64, frame: &[u8], parts: &Separated) -> Result<()> {
-        self.backgrounds.add(number, &parts.background)?;
-        self.foreground.add(number, &foreground(frame, &parts.mask))?;
-        self.overlay.add(number, &overlay(frame, &parts.mask))
+    pub fn add(&mut self, number: u64, shown: &Shown<'_>) -> Result<()> {
+        self.backgrounds.add(number, &shown.background)?;
+        self.foreground.add(number, &foreground(shown))?;
+        self.overlay.add(number, &overlay(shown))
     }
 
     /// Ends all three; only their names are missing then.
@@ -68,8 +68,7 @@ impl Movie {
         match self {
             Self::Video(video) => video.add(pixels),
             Self::Pictures(folder, size, color) => {
-                let png = if *color == Color::Gray { gray_png(pixels, *size)? } else { rgb_png(pixels, *size)? };
-                folder.file(&format!("{number:06}.png"), &png)
+                folder.file(&format!("{number:06}.png"), &png(pixels, *size, *color)?)
             }
         }
     }
@@ -91,15 +90,34 @@ impl Movie {
 }
 
 /// The frame where the mask is, black elsewhere.
-fn foreground(frame: &[u8], mask: &[bool]) -> Vec<u8> {
-    frame.iter().zip(mask).map(|(&level, &moving)| if moving { level } else { 0 }).collect()
+fn foreground(shown: &Shown<'_>) -> Vec<u8> {
+    let pixels = shown.frame.chunks(shown.color.channels()).zip(shown.mask);
+    pixels.flat_map(|(pixel, &moving)| pixel.iter().map(move |&level| if moving { level } else { 0 })).collect()
 }
 
-/// The frame, tinted where the mask is.
-fn overlay(frame: &[u8], mask: &[bool]) -> Vec<u8> {
-    let pixel = |(&level, &moving): (&u8, &bool)| match moving {
-        true => TINT.map(|tint| ((u32::from(level) + tint) / 2) as u8),
-        false => [level; 3],
+/// The frame in colour, tinted where the mask is.
+fn overlay(shown: &Shown<'_>) -> Vec<u8> {
+    let pixel = |(pixel, &moving): (&[u8], &bool)| -> [u8; 3] {
+        let levels = std::array::from_fn(|part| pixel[part % pixel.len()]);
+        if moving { std::array::from_fn(|part| ((u32::from(levels[part]) + TINT[part]) / 2) as u8) } else { levels }
     };
-    frame.iter().zip(mask).flat_map(pixel).collect()
+    shown.frame.chunks(shown.color.channels()).zip(shown.mask).flat_map(pixel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gray_and_colour_are_masked_and_tinted_alike() {
+        let mask = [true, false];
+        let gray =
+            Shown { color: Color::Gray, frame: (&[9, 70][..]).into(), background: (&[][..]).into(), mask: &mask };
+        let levels = [9, 9, 9, 70, 70, 70];
+        let rgb = Shown { color: Color::Rgb, frame: (&levels[..]).into(), background: (&[][..]).into(), mask: &mask };
+        assert_eq!(foreground(&gray), [9, 0]);
+        assert_eq!(foreground(&rgb), [9, 9, 9, 0, 0, 0]);
+        assert_eq!(overlay(&gray), [132, 52, 4, 70, 70, 70]);
+        assert_eq!(overlay(&rgb), overlay(&gray));
+    }
 }

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
 use steradian_clips::Separated;
-use steradian_io::{Clip, GrayImage};
+use steradian_io::{Clip, Color, Picture};
 
 use super::movies::TINT;
 use super::page::{facts_table, page};
-use crate::pictures::{base64, gray_jpeg, gray_png};
+use super::shown::Shown;
+use crate::pictures::{base64, jpeg, png};
 
 /// Frames that the player has, at most.
 const SAMPLES: usize = 48;
@@ -49,33 +50,36 @@ impl Report {
     }
 
     /// Adds the next frame.
-    pub fn add(&mut self, index: usize, number: u64, frame: &[u8], parts: &Separated) -> Result<()> {
+    pub fn add(&mut self, index: usize, number: u64, parts: &Separated, shown: &Shown<'_>) -> Result<()> {
         self.angles.push(parts.angle_degrees);
         self.shares.push(parts.foreground_share());
         if !self.shown.contains(&index) {
             return Ok(());
         }
         let mask: Vec<u8> = parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect();
-        let jpeg = |pixels: &[u8]| -> Result<String> {
-            let bytes = gray_jpeg(&self.small(pixels), self.page_size, QUALITY)?;
-            Ok(format!("data:image/jpeg;base64,{}", base64(&bytes)))
-        };
-        let whole_or_not: Vec<u8> = self.small(&mask).iter().map(|&x| if x > 127 { 255 } else { 0 }).collect();
-        let mask = format!("data:image/png;base64,{}", base64(&gray_png(&whole_or_not, self.page_size)?));
+        let whole_or_not: Vec<u8> =
+            self.small(&mask, Color::Gray).iter().map(|&x| if x > 127 { 255 } else { 0 }).collect();
+        let mask = base64(&png(&whole_or_not, self.page_size, Color::Gray)?);
         let sample = json!({
             "index": index,
             "number": number,
-            "frame": jpeg(frame)?,
-            "background": jpeg(&parts.background)?,
-            "mask": mask,
+            "frame": self.jpeg(&shown.frame, shown.color)?,
+            "background": self.jpeg(&shown.background, shown.color)?,
+            "mask": format!("data:image/png;base64,{mask}"),
         });
         self.samples.push(sample);
         Ok(())
     }
 
-    fn small(&self, pixels: &[u8]) -> Vec<u8> {
-        let image = GrayImage { height: self.size.0, width: self.size.1, pixels: pixels.to_vec() };
-        image.shrunk(self.page_size).pixels
+    fn small(&self, pixels: &[u8], color: Color) -> Vec<u8> {
+        let picture = Picture { height: self.size.0, width: self.size.1, color, pixels: pixels.to_vec() };
+        picture.shrunk(self.page_size).pixels
+    }
+
+    /// A picture for the page, as an address.
+    fn jpeg(&self, pixels: &[u8], color: Color) -> Result<String> {
+        let bytes = jpeg(&self.small(pixels, color), self.page_size, color, QUALITY)?;
+        Ok(format!("data:image/jpeg;base64,{}", base64(&bytes)))
     }
 
     /// The page: a title, the model, the first frame it was learnt from (if it was, here), and rows of a name and what it is.
@@ -155,9 +159,9 @@ impl Report {
             let row = model.components.row(k);
             let largest = row.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
             let levels: Vec<u8> = row.iter().map(|x| (128.0 + 127.0 * x / largest).round() as u8).collect();
-            let jpeg = base64(&gray_jpeg(&self.small(&levels), self.page_size, QUALITY)?);
+            let picture = self.jpeg(&levels, Color::Gray)?;
             Ok(format!(
-                "<figure><img alt=\"component {k}\" src=\"data:image/jpeg;base64,{jpeg}\"><figcaption>component {k}</figcaption></figure>\n"
+                "<figure><img alt=\"component {k}\" src=\"{picture}\"><figcaption>component {k}</figcaption></figure>\n"
             ))
         };
         (0..model.n_components()).map(figure).collect()

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use steradian::{Error, Result};
 use steradian_clips::{BackgroundError, Tally};
 use steradian_io::frames::{image_files, number_in_name};
-use steradian_io::{Clip, GrayImage};
+use steradian_io::{Clip, Picture};
 
 /// The values of masks by the conventions of CDnet; plain masks use the first and the last.
 const MASK_VALUES: [u8; 5] = [0, 50, 85, 170, 255];
@@ -21,10 +21,10 @@ pub enum Truth {
         /// The file of each frame that has one.
         files: HashMap<usize, PathBuf>,
         /// What counts, when not everything does.
-        region: Option<GrayImage>,
+        region: Option<Picture>,
     },
     /// The empty scene.
-    Background(GrayImage),
+    Background(Picture),
 }
 
 impl Truth {
@@ -33,7 +33,7 @@ impl Truth {
         if path.is_dir() {
             return Self::masks(path, image_files(path)?, clip);
         }
-        let image = GrayImage::read(path)?;
+        let image = Picture::read_gray(path)?;
         check_size(path, &image, clip)?;
         if image.pixels.iter().all(|level| MASK_VALUES.contains(level)) {
             return Self::masks(path, vec![path.to_path_buf()], clip);
@@ -59,7 +59,7 @@ impl Truth {
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
         let region = beside(folder).or_else(|| beside(folder.parent()?));
         let region = region.map(|region| -> Result<_> {
-            let image = GrayImage::read(&region)?;
+            let image = Picture::read_gray(&region)?;
             check_size(&region, &image, clip)?;
             Ok(image)
         });
@@ -67,10 +67,10 @@ impl Truth {
     }
 
     /// The mask of a frame, if there is one.
-    pub fn mask(&self, frame: usize, clip: &Clip) -> Result<Option<GrayImage>> {
+    pub fn mask(&self, frame: usize, clip: &Clip) -> Result<Option<Picture>> {
         let Self::Masks { files, .. } = self else { return Ok(None) };
         let Some(file) = files.get(&frame) else { return Ok(None) };
-        let image = GrayImage::read(file)?;
+        let image = Picture::read_gray(file)?;
         check_size(file, &image, clip)?;
         Ok(Some(image))
     }
@@ -92,7 +92,7 @@ impl Truth {
     }
 }
 
-fn check_size(path: &Path, image: &GrayImage, clip: &Clip) -> Result<()> {
+fn check_size(path: &Path, image: &Picture, clip: &Clip) -> Result<()> {
     let ((height, width), (y, x)) = (clip.size(), image.size());
     if (height, width) == (y, x) {
         return Ok(());

@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
 use steradian_clips::{Separator, Tally};
-use steradian_io::{Clip, OutputFile, WholeFolder};
+use steradian_io::{Clip, Color, OutputFile, WholeFolder};
 
 use crate::args::BackgroundArgs;
 use crate::clip::apart::separate_all;
 use crate::clip::learn::Learnt;
 use crate::clip::movies::Movies;
 use crate::clip::report::Report;
+use crate::clip::shown::Look;
 use crate::clip::truth::{Truth, Verdict};
 use crate::files::OutputFolder;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::gray_png;
+use crate::pictures::png;
 use crate::render::{bytes, certificate_words, facts, number, print, solver_words};
 use crate::work::Work;
 
@@ -37,33 +38,42 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     work.begin_writing();
     let learnt = args.learn.learn(&clip, work.runner())?;
     let separator = Separator::new(&learnt.model)?;
+    let apart = |frame: usize, pixels: &[u8]| learnt.separate(&separator, frame, pixels);
+    let look = Look::of(&clip, work.runner(), apart)?;
     let folder = OutputFolder::create(&args.output)?;
     let masks = WholeFolder::create(folder.file("masks"))?;
-    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip)?) };
+    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip, look.color())?) };
     let mut report = Report::new(&clip);
     let mut tally = Tally::default();
     let apply_seconds = separate_all(
         &clip,
+        "frames apart",
+        |_| true,
         work.runner(),
-        |frame, pixels| learnt.separate(&separator, frame, pixels),
-        |parts| gray_png(&parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect::<Vec<_>>(), clip.size()),
+        apart,
+        |parts| {
+            let mask: Vec<u8> = parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect();
+            png(&mask, clip.size(), Color::Gray)
+        },
         |frame, pixels, parts, mask| {
             let number = clip.number(frame);
+            let shown = look.shown(&clip, frame, pixels, parts);
             masks.file(&format!("{number:06}.png"), &mask)?;
             if let Some(movies) = &mut movies {
-                movies.add(number, pixels, parts)?;
+                movies.add(number, &shown)?;
             }
             if let Some(truth) = &truth
                 && let Some(wanted) = truth.mask(frame, &clip)?
             {
                 tally.add(&parts.mask, &wanted.pixels, truth.region());
             }
-            report.add(frame, number, pixels, parts)
+            report.add(frame, number, parts, &shown)
         },
     )?;
     let background = separator.typical_background();
     let verdict = truth.map(|truth| truth.verdict(&tally, &background));
-    let (picture, model) = (gray_png(&background, clip.size())?, learnt.model.to_bytes()?);
+    let picture = png(&look.background(&background), clip.size(), look.color())?;
+    let model = learnt.model.to_bytes()?;
     let lines = lines(&clip, &learnt, apply_seconds, verdict.as_ref());
     let settings = [lines.clone(), settings(&learnt.model)].concat();
     let first = learnt.seconds.map(|_| args.learn.train.as_ref().map_or(0, |train| train.start));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use steradian::{ElementType, Memory, Result};
-use steradian_io::WholeFolder;
+use steradian_io::{Color, WholeFolder};
 
 use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, LearnOptions};
 use crate::cmd::background;
@@ -14,7 +14,7 @@ use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
 use crate::demo::trial::{SHOWN, Trial, contenders};
 use crate::files;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::gray_png;
+use crate::pictures::png;
 use crate::render::{number, percent, print, table};
 use crate::work::Work;
 
@@ -121,7 +121,7 @@ fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows
     let people = WholeFolder::create(folder.join("people"))?;
     for t in 0..FRAMES {
         let mask: Vec<u8> = scene.person_frame(t).iter().map(|&person| 255 * u8::from(person)).collect();
-        people.file(&format!("{t:06}.png"), &gray_png(&mask, (HEIGHT, WIDTH))?)?;
+        people.file(&format!("{t:06}.png"), &png(&mask, (HEIGHT, WIDTH), Color::Gray)?)?;
     }
     people.finish()?;
     let mut clip =

@@ -5,14 +5,14 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use steradian::{Config, Error, Method, Result, Screen, Source};
 use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, trusted_reconstruction, without_shadows};
-use steradian_io::{Clip, ClipOptions, OutputFile, WholeFolder};
+use steradian_io::{Clip, ClipOptions, Color, OutputFile, WholeFolder};
 
 use crate::args::ShadowsArgs;
 use crate::clip::faces::{FacesPage, inverted_difference, montage};
 use crate::clip::pursuit::{LowRank, check_memory};
 use crate::files::OutputFolder;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::gray_png;
+use crate::pictures::png;
 use crate::render::{facts, number, percent, print};
 use crate::work::Work;
 
@@ -57,8 +57,8 @@ pub fn run(args: &ShadowsArgs) -> Outcome {
         let (original, at) = (frame_pixels(block, 0)?, block.first());
         let found = &relit.levels[at * pixels..(at + 1) * pixels];
         let name = format!("{:06}.png", faces.number(at));
-        pictures.file(&name, &gray_png(found, faces.size())?)?;
-        differences.file(&name, &gray_png(&inverted_difference(&original, found), faces.size())?)?;
+        pictures.file(&name, &png(found, faces.size(), Color::Gray)?)?;
+        differences.file(&name, &png(&inverted_difference(&original, found), faces.size(), Color::Gray)?)?;
         darkness.add(&original, found);
         page.add(faces.number(at), &original, found)?;
         originals.extend_from_slice(&original);

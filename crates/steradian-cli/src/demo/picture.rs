@@ -1,9 +1,10 @@
 //! Gray pictures: enlarged, put side by side, encoded as png.
 
 use steradian::Result;
+use steradian_io::Color;
 
 use crate::demo::scene::{HEIGHT, WIDTH};
-use crate::pictures::gray_png;
+use crate::pictures::png;
 
 /// Screen pixels per scene pixel.
 const ZOOM: usize = 3;
@@ -39,5 +40,5 @@ pub fn strip(pictures: &[&Picture]) -> Result<Vec<u8>> {
             pixels.extend(line.iter().flat_map(|&gray| [gray; ZOOM]));
         }
     }
-    gray_png(&pixels, (height, width))
+    png(&pixels, (height, width), Color::Gray)
 }

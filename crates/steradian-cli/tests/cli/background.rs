@@ -27,18 +27,26 @@ pub fn clip() -> (Vec<u8>, Vec<u8>) {
 }
 
 pub fn png(pixels: &[u8], height: usize, width: usize) -> Vec<u8> {
+    png_of(png::ColorType::Grayscale, pixels, height, width)
+}
+
+fn png_of(color: png::ColorType, pixels: &[u8], height: usize, width: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, width as u32, height as u32);
-    encoder.set_color(png::ColorType::Grayscale);
+    encoder.set_color(color);
     encoder.write_header().unwrap().write_image_data(pixels).unwrap();
     out
 }
 
 fn read_png(bytes: &[u8]) -> (Vec<u8>, u32, u32) {
+    read_png_of(png::ColorType::Grayscale, bytes)
+}
+
+fn read_png_of(color: png::ColorType, bytes: &[u8]) -> (Vec<u8>, u32, u32) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Grayscale, png::BitDepth::Eight));
+    assert_eq!((info.color_type, info.bit_depth), (color, png::BitDepth::Eight));
     (pixels, info.height, info.width)
 }
 
@@ -106,6 +114,59 @@ fn a_folder_of_frames_becomes_a_background_and_masks() {
     assert_eq!(names(&lab.path("out/masks"))[0], "000000.png");
     assert_eq!(names(&lab.path("out/masks")).len(), FRAMES);
     assert!(summary(&lab, "out")["truth"].is_null());
+}
+
+#[test]
+fn colours_are_shown_and_change_no_mask() {
+    let (lab, (frames, truth)) = (Lab::new(), clip());
+    std::fs::create_dir(lab.path("frames")).unwrap();
+    // A brown wall at half the light from frame 25 on, and a square that is white by any light.
+    let tint = [1.2, 1.0, 0.5];
+    let wall = |at: usize, light: f64| tint.map(|part| part * light * (62.0 + 3.0 * (at % WIDTH) as f64));
+    let light = |t: usize| if t < 25 { 1.0 } else { 0.5 };
+    for t in 0..FRAMES {
+        let pixel = |at: usize| match truth[t * PIXELS + at] {
+            255 => [frames[t * PIXELS + at]; 3],
+            _ => wall(at, light(t)).map(|level| level.round() as u8),
+        };
+        let pixels: Vec<u8> = (0..PIXELS).flat_map(pixel).collect();
+        lab.write(&format!("frames/{t}.png"), png_of(png::ColorType::Rgb, &pixels, HEIGHT, WIDTH));
+    }
+    lab.ok("background frames -o gray");
+    let text = lab.ok("background frames -o out --color");
+    assert!(text.contains(&format!("temporary file of {}", 4 * FRAMES * PIXELS / 1024)), "{text}");
+    assert_eq!(names(&lab.path("out")), names(&lab.path("gray")));
+    for mask in names(&lab.path("gray/masks")) {
+        assert!(lab.read(&format!("gray/masks/{mask}")) == lab.read(&format!("out/masks/{mask}")), "{mask}");
+    }
+    assert_eq!(lab.read("gray/model.safetensors").len(), lab.read("out/model.safetensors").len());
+
+    let (background, height, width) = read_png_of(png::ColorType::Rgb, &lab.read("out/background.png"));
+    assert_eq!((height as usize, width as usize), (HEIGHT, WIDTH));
+    let apart = |light: f64, background: &[u8]| {
+        let expected = (0..PIXELS).flat_map(|at| wall(at, light));
+        expected.zip(background).map(|(wanted, found)| (wanted - f64::from(*found)).abs()).fold(0.0, f64::max)
+    };
+    let worst = apart(1.0, &background);
+    assert!(worst < 4.0, "{worst}");
+
+    if !ffmpeg::is_there("colours_are_shown_and_change_no_mask, videos") {
+        // Pictures then.
+        let (picture, ..) = read_png_of(png::ColorType::Rgb, &lab.read("out/backgrounds/000030.png"));
+        assert!(apart(0.5, &picture) < 4.0);
+        return;
+    }
+    let decode = "-loglevel error -i out/backgrounds.mp4 -f rawvideo -pix_fmt rgb24 raw";
+    assert!(Command::new("ffmpeg").args(decode.split(' ')).current_dir(lab.path("")).status().unwrap().success());
+    let raw = lab.read("raw");
+    // Videos lose some, most of all colours, which they keep at half the size: the mean is what is left of them.
+    let shown = &raw[30 * PIXELS * 3..31 * PIXELS * 3];
+    for part in 0..3 {
+        let mean = |levels: &mut dyn Iterator<Item = f64>| levels.sum::<f64>() / PIXELS as f64;
+        let wanted = mean(&mut (0..PIXELS).map(|at| wall(at, 0.5)[part]));
+        let found = mean(&mut shown.iter().skip(part).step_by(3).map(|level| f64::from(*level)));
+        assert!((wanted - found).abs() < 6.0, "{part}: {wanted} {found}");
+    }
 }
 
 #[test]
