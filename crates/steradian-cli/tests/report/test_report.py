@@ -32,7 +32,7 @@ def level(t: int, y: int, x: int) -> int:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page that the program makes of the clip."""
+    """The page of a clip in gray."""
     folder = tmp_path_factory.mktemp("clip")
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({FRAMES}, {HEIGHT}, {WIDTH}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
@@ -40,9 +40,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # A name with a tag in it must stay a name.
     clip = folder / "a <b> clip.npy"
     clip.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + pixels)
-    program = os.environ["STERADIAN"]
-    subprocess.run([program, "background", clip, "-o", folder / "out", "--no-videos"], check=True, stdout=subprocess.DEVNULL)
-    return folder / "out" / "report.html"
+    return report_of(clip, folder / "out")
+
+
+def report_of(clip: Path, folder: Path, *options: str) -> Path:
+    """The page that the program makes of a clip."""
+    command = [os.environ["STERADIAN"], "background", clip, "-o", folder, "--no-videos", *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder / "report.html"
 
 
 @pytest.fixture(scope="session")
@@ -150,6 +155,28 @@ def test_the_pictures_are_right(page: Page) -> None:
         pixels = HEIGHT * WIDTH
         assert off_frame / pixels < 4 and off_background / pixels < 4
         assert wrong < 0.02 * pixels
+
+
+def test_colours_are_shown(browser: Browser, tmp_path: Path) -> None:
+    tint = (1.1, 1.0, 0.5)
+    (tmp_path / "clip").mkdir()
+    for t in range(30):
+        levels = [level(t, y, x) for y in range(HEIGHT) for x in range(WIDTH)]
+        # The square is white; the wall is not.
+        pixels = bytes(at if at == 240 else int(part * at) for at in levels for part in tint)
+        (tmp_path / "clip" / f"{t}.ppm").write_bytes(b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT) + pixels)
+    page = browser.new_page()
+    page.goto(report_of(tmp_path / "clip", tmp_path / "out", "--color").as_uri())
+    page.wait_for_selector("body[data-shown]")
+    background, foreground = pane(page, "background"), pane(page, "foreground")
+    for part in range(3):
+        mean = sum(background[part::4]) / (HEIGHT * WIDTH)
+        wanted = tint[part] * (62 + (WIDTH - 1) / 2)
+        assert abs(mean - wanted) < 4, (part, mean, wanted)
+    top, left = corner(shown(page))
+    middle = 4 * ((top + SIDE // 2) * WIDTH + left + SIDE // 2)
+    assert min(foreground[middle : middle + 3]) > 220
+    page.close()
 
 
 def test_it_reads_on_a_phone_and_in_the_dark(browser: Browser, report: Path) -> None:
