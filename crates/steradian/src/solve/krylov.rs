@@ -40,6 +40,11 @@ impl Width {
     pub(crate) fn for_components(d: usize, dimension: usize) -> Self {
         Self((d + 4).next_multiple_of(8).min(dimension))
     }
+
+    /// As few columns as find that many vectors without many steps more.
+    pub(crate) fn narrow(d: usize, dimension: usize) -> Self {
+        Self((d + 2).next_multiple_of(8).min(dimension))
+    }
 }
 
 /// Columns of the basis, at most, for vectors of this length.
@@ -59,8 +64,8 @@ pub(crate) fn top_vectors(
     runner: &impl Runner,
 ) -> Result<Matrix> {
     let dimension = operator.dimension();
-    let width = Width::for_components(d, dimension);
-    let limit = max_columns(dimension, width);
+    let width = operator.block_width(d);
+    let limit = max_columns(dimension, Width::for_components(d, dimension));
     let mut next = runner.compute(|| normal_matrix(dimension, width.0, seed, Stream::Krylov));
     if let Some(start) = start {
         // Good vectors first; random ones fill the block, so that nothing is missed.

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::krylov::Width;
 use crate::error::Result;
 use crate::linalg::{Matrix, product};
 use crate::run::Runner;
@@ -15,6 +16,11 @@ pub(crate) trait Operator {
 
     /// A W, for W of dimension x l.
     fn apply(&self, w: &Matrix) -> Result<Matrix>;
+
+    /// Columns of a block from which `d` vectors are found.
+    fn block_width(&self, d: usize) -> Width {
+        Width::for_components(d, self.dimension())
+    }
 
     /// Steps after which it pays to look whether an iteration is done: looking costs an eigenproblem of the basis.
     fn steps_between_checks(&self) -> usize {
@@ -60,6 +66,12 @@ impl<R: Runner> Operator for Dense<'_, R> {
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         self.runner.check_cancelled()?;
         Ok(self.runner.compute(|| product(self.matrix, w)))
+    }
+
+    /// Narrower than for passes: a step costs little, and more of them within fewer columns leave a smaller basis to
+    /// orthogonalise and to solve.
+    fn block_width(&self, d: usize) -> Width {
+        Width::narrow(d, self.dimension())
     }
 
     fn steps_between_checks(&self) -> usize {
