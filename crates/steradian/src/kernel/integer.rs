@@ -13,6 +13,7 @@ use pulp::bytemuck::cast_slice_mut;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::ahead;
 use crate::block::Rows;
 
 /// What is subtracted from each byte.
@@ -120,6 +121,7 @@ impl WithSimd for Centered<'_> {
             // Which half of a word a number takes does not matter, as long as it is the same on both sides.
             let out: &mut [i16] = cast_slice_mut(&mut out[..]);
             out[end - start..].fill(0);
+            ahead::fetch(self.data, row, end..(end + DEPTH).min(self.data.columns()));
             match self.data.row(row, start, end) {
                 Some(row) => out.iter_mut().zip(row).for_each(|(o, x)| *o = i16::from(*x) - 128),
                 None => {
