@@ -13,11 +13,11 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
 use super::ahead;
-use super::machine::Real;
+use super::machine::{Real, dispatch_within};
 use crate::block::Rows;
 use crate::element::Element;
 use crate::wire::packed;
@@ -237,7 +237,7 @@ pub(crate) fn project<T: Element, F: Real>(
     y: &mut [f64],
     squares: &mut [f64],
 ) {
-    Arch::new().dispatch(Project { data, rows, center, w, width, y, squares });
+    dispatch_within::<F, _>(width, Project { data, rows, center, w, width, y, squares });
 }
 
 /// Z += (X - mu)' Y for all rows of the block and some columns, for a width of [`WIDTHS`].
@@ -248,7 +248,7 @@ pub(crate) fn outer<T: Element, F: Real>(
     (y, width): (&[F], usize),
     z: &mut [f64],
 ) {
-    Arch::new().dispatch(Outer { data, columns, center, y, width, z });
+    dispatch_within::<F, _>(width, Outer { data, columns, center, y, width, z });
 }
 
 #[cfg(test)]

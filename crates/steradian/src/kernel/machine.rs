@@ -2,7 +2,7 @@
 //!
 //! `pulp` asks the processor at run time and calls the version compiled for it: one portable binary, no unsafe here.
 
-use pulp::Simd;
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::element::Element;
 
@@ -29,6 +29,17 @@ pub(crate) trait Real:
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Vector<S>>() / size_of::<Self>()
     }
+}
+
+/// Runs `work` in the widest vectors of this processor that are no wider than `width` numbers.
+pub(crate) fn dispatch_within<F: Real, W: WithSimd>(width: usize, work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if width * size_of::<F>() < size_of::<pulp::f32x16>()
+        && let Some(simd) = pulp::x86::V3::try_new()
+    {
+        return Simd::vectorize(simd, work);
+    }
+    Arch::new().dispatch(work)
 }
 
 macro_rules! real {
