@@ -32,6 +32,10 @@ const STRIP: usize = 384;
 /// itself in a few places of the first-level cache.
 const STRIP_STRIDE: usize = STRIP + 16;
 
+/// Converted rows begin at a cache line: a vector that lies across two is written and read twice.
+#[repr(align(64))]
+struct Aligned<T>(T);
+
 /// A center as the sum of two numbers of the working precision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "F: Real")]
@@ -100,7 +104,7 @@ impl<T: Element, F: Real> Project<'_, T, F> {
     #[inline(always)]
     fn tiles<S: Simd, const R: usize, const P: usize>(self, simd: S) {
         let (features, width, lanes) = (self.data.columns(), self.width, F::lanes::<S>());
-        let mut buffer = [[F::default(); PANEL]; R];
+        let Aligned(buffer) = &mut Aligned([[F::default(); PANEL]; R]);
         for start in (0..features).step_by(PANEL) {
             let columns = start..(start + PANEL).min(features);
             let w = &self.w[columns.start * width..columns.end * width];
@@ -185,12 +189,12 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
     fn tiles<S: Simd, const C: usize, const P: usize>(self, simd: S) {
         const { assert!(STRIP.is_multiple_of(C)) };
         let (width, lanes) = (self.width, F::lanes::<S>());
-        let mut buffer = [[F::default(); STRIP_STRIDE]; ROWS];
+        let Aligned(buffer) = &mut Aligned([[F::default(); STRIP_STRIDE]; ROWS]);
         for start in self.columns.clone().step_by(STRIP) {
             let columns = start..(start + STRIP).min(self.columns.end);
             for first in (0..self.data.rows()).step_by(ROWS) {
                 let rows = first..(first + ROWS).min(self.data.rows());
-                for (row, buffer) in rows.clone().zip(&mut buffer) {
+                for (row, buffer) in rows.clone().zip(buffer.iter_mut()) {
                     convert(self.data, row, columns.clone(), self.center, buffer);
                     ahead::fetch(self.data, row + ROWS, columns.clone());
                 }

@@ -53,11 +53,8 @@ trait Tile: Copy + Sync {
     /// Bytes of a row on the left as words, zeros behind; also what each product over them lacks of the true one.
     fn left(self, bytes: &[u8], words: &mut [Word; WORDS]) -> i32;
 
-    /// Bytes of a row on the right as words, zeros behind.
-    fn right(self, bytes: &[u8], words: &mut [Word; WORDS]);
-
-    /// Sixteen rows as words side by side.
-    fn lay_side_by_side(self, rows: &[[Word; WORDS]; COLUMNS], strip: &mut Strip);
+    /// Bytes of sixteen rows on the right as words side by side, zeros where a row ends within a word.
+    fn right(self, rows: [&[u8]; COLUMNS], strip: &mut Strip);
 
     /// Adds the products of a register tile over the first words; rows of `sums` begin `stride` apart.
     fn add(self, a: &[[Word; WORDS]], b: &Strip, words: usize, sums: &mut [i32], stride: usize);
@@ -127,17 +124,19 @@ impl Stretch<'_> {
         // Rows are padded to whole register tiles with zeros, which add nothing.
         let (a_rows, b_rows) = (m.next_multiple_of(K::ROWS), n.next_multiple_of(COLUMNS));
         let mut a = vec![[0; WORDS]; a_rows];
-        let mut b = vec![[0; WORDS]; b_rows];
         let mut lacks = vec![0; m];
         let mut strips = vec![Strip([[0; COLUMNS]; WORDS]); b_rows / COLUMNS];
         let mut sums = vec![0i32; a_rows * b_rows];
+        let (mut one, mut many) = ([Vec::new()], std::array::from_fn(|_| Vec::new()));
         let Range { start: first, end } = self.columns;
         for start in (first..end).step_by(WORDS * K::NUMBERS) {
             let part = start..(start + WORDS * K::NUMBERS).min(end);
-            each_row(self.left, &part, |row, bytes| lacks[row] += tile.left(bytes, &mut a[row]));
-            each_row(self.right, &part, |row, bytes| tile.right(bytes, &mut b[row]));
-            for (rows, strip) in b.as_chunks().0.iter().zip(&mut strips) {
-                tile.lay_side_by_side(rows, strip);
+            for (row, (a, lack)) in a.iter_mut().zip(&mut lacks).enumerate() {
+                let [bytes] = bytes_of(self.left, row, &part, &mut one);
+                *lack += tile.left(bytes, a);
+            }
+            for (strip, row) in strips.iter_mut().zip((0..).step_by(COLUMNS)) {
+                tile.right(bytes_of(self.right, row, &part, &mut many), strip);
             }
             let words = part.len().div_ceil(K::NUMBERS);
             for (j, strip) in strips.iter().enumerate() {
@@ -160,22 +159,29 @@ impl Stretch<'_> {
     }
 }
 
-/// Hands out some columns of each row, and asks for the columns that follow.
+/// Some columns of some rows, nothing of rows that do not exist; asks for the columns that follow. Rows that do not lie
+/// in one piece are gathered.
 #[inline(always)]
-fn each_row(data: &Rows<'_, u8>, columns: &Range<usize>, mut take: impl FnMut(usize, &[u8])) {
+fn bytes_of<'a, const R: usize>(
+    data: &Rows<'a, u8>,
+    first: usize,
+    columns: &Range<usize>,
+    gathered: &'a mut [Vec<u8>; R],
+) -> [&'a [u8]; R] {
     let following = columns.end..(columns.end + columns.len()).min(data.columns());
-    for row in 0..data.rows() {
+    let mut out = [&[][..]; R];
+    for ((row, out), gathered) in (first..data.rows()).zip(&mut out).zip(gathered) {
         ahead::fetch(data, row, following.clone());
-        match data.row(row, columns.start, columns.end) {
-            Some(bytes) => take(row, bytes),
+        *out = match data.row(row, columns.start, columns.end) {
+            Some(bytes) => bytes,
             None => {
-                let mut bytes = [0; DEPTH];
-                let bytes = &mut bytes[..columns.len()];
-                bytes.iter_mut().zip(columns.clone()).for_each(|(to, column)| *to = data.get(row, column));
-                take(row, bytes);
+                gathered.clear();
+                gathered.extend(columns.clone().map(|column| data.get(row, column)));
+                gathered
             }
-        }
+        };
     }
+    out
 }
 
 #[cfg(test)]
@@ -235,6 +241,10 @@ mod tests {
             let right = Rows::contiguous(&bytes[m * features..], n, features).unwrap();
             let stretch = || Stretch { left: &left, right: &right, columns: 0..features, symmetric: false };
             let plain = stretch().products(plain::Plain);
+            // The same rows column by column.
+            let turned: Vec<u8> = (0..m * features).map(|i| left.get(i % m, i / m)).collect();
+            let strided = Rows::strided(&turned, 0, m, features, 1, m as isize).unwrap();
+            assert_eq!(Stretch { left: &strided, ..stretch() }.on_this_processor(), plain);
             #[cfg(target_arch = "x86_64")]
             {
                 let found = [

@@ -75,18 +75,15 @@ impl Tile for Pairs {
     }
 
     #[inline(always)]
-    fn right(self, bytes: &[u8], words: &mut [Word; WORDS]) {
-        centered(bytes, words);
-    }
-
-    #[inline(always)]
-    fn lay_side_by_side(self, rows: &[[Word; WORDS]; COLUMNS], strip: &mut Strip) {
-        for half in 0..2 {
-            let rows: [&[[Word; 8]]; 8] = std::array::from_fn(|r| rows[8 * half + r].as_chunks().0);
+    fn right(self, rows: [&[u8]; COLUMNS], strip: &mut Strip) {
+        let mut words = [[0; WORDS]; 8];
+        for half in [0, 8] {
+            rows[half..].iter().zip(&mut words).for_each(|(row, words)| centered(row, words));
+            let blocks: [&[[Word; 8]]; 8] = std::array::from_fn(|r| words[r].as_chunks().0);
             for (k, strip) in strip.0.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                let columns = self.transposed(std::array::from_fn(|r| cast(rows[r][k])));
+                let columns = self.transposed(std::array::from_fn(|r| cast(blocks[r][k])));
                 for (to, column) in strip.iter_mut().zip(columns) {
-                    to[8 * half..8 * half + 8].copy_from_slice(&cast::<i32x8, [Word; 8]>(column));
+                    to[half..half + 8].copy_from_slice(&cast::<i32x8, [Word; 8]>(column));
                 }
             }
         }

@@ -25,13 +25,11 @@ impl Tile for Plain {
         0
     }
 
-    fn right(self, bytes: &[u8], words: &mut [Word; WORDS]) {
-        centered(bytes, words);
-    }
-
-    fn lay_side_by_side(self, rows: &[[Word; WORDS]; COLUMNS], strip: &mut Strip) {
-        for (k, strip) in strip.0.iter_mut().enumerate() {
-            strip.iter_mut().zip(rows).for_each(|(to, row)| *to = row[k]);
+    fn right(self, rows: [&[u8]; COLUMNS], strip: &mut Strip) {
+        let mut words = [0; WORDS];
+        for (place, row) in rows.into_iter().enumerate() {
+            centered(row, &mut words);
+            strip.0.iter_mut().zip(words).for_each(|(to, word)| to[place] = word);
         }
     }
 

@@ -89,18 +89,14 @@ impl Tile for Quads {
     }
 
     #[inline(always)]
-    fn right(self, bytes: &[u8], words: &mut [Word; WORDS]) {
-        let numbers: &mut [u8] = pulp::bytemuck::cast_slice_mut(words);
-        let (own, rest) = numbers.split_at_mut(bytes.len());
-        own.copy_from_slice(bytes);
-        rest.fill(0);
-    }
-
-    #[inline(always)]
-    fn lay_side_by_side(self, rows: &[[Word; WORDS]; COLUMNS], strip: &mut Strip) {
-        let rows: [&[[Word; 16]]; 16] = std::array::from_fn(|r| rows[r].as_chunks().0);
-        for (k, strip) in strip.0.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-            let columns = self.transposed(std::array::from_fn(|r| cast(rows[r][k])));
+    fn right(self, rows: [&[u8]; COLUMNS], strip: &mut Strip) {
+        let bytes = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        for (strip, first) in strip.0.as_chunks_mut::<16>().0.iter_mut().zip((0..bytes).step_by(64)) {
+            let mut words = [self.0.splat_i32x16(0); COLUMNS];
+            for (words, row) in words.iter_mut().zip(rows) {
+                *words = sixteen_words(row, first);
+            }
+            let columns = self.transposed(words);
             strip.iter_mut().zip(columns).for_each(|(to, column)| *to = cast(column));
         }
     }
@@ -120,4 +116,16 @@ impl Tile for Quads {
             sums[r * stride..][..COLUMNS].iter_mut().zip(tile).for_each(|(s, t)| *s += t);
         }
     }
+}
+
+/// The 64 bytes of a row from one on, zeros behind its end.
+#[inline(always)]
+fn sixteen_words(row: &[u8], first: usize) -> i32x16 {
+    let rest = row.get(first..).unwrap_or_default();
+    if let Some(whole) = rest.first_chunk::<64>() {
+        return cast(*whole);
+    }
+    let mut padded = [0u8; 64];
+    padded[..rest.len()].copy_from_slice(rest);
+    cast(padded)
 }
