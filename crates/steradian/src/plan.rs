@@ -5,7 +5,7 @@
 //!
 //! | work | operations | weight |
 //! |---|---|---|
-//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`], [`WHOLE_PAIRS_BY_FOURS`] |
 //! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
 //! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
 //! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
@@ -21,7 +21,7 @@ use crate::config::{Angle, Cells, Center, Components, Config, Loss, Scaling, Scr
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::features::SLAB_COLUMNS;
-use crate::kernel::integer::BYTE_TILE_ROWS;
+use crate::kernel::integer::{self, BYTE_TILE_ROWS};
 use crate::pass::Grid;
 use crate::run::pair_bytes;
 use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
@@ -34,8 +34,10 @@ use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 const KRYLOV_PASSES: usize = 9;
 /// The same for a decomposition that begins near its end and is only to give weights.
 const ROUGH_PASSES: usize = 3;
-/// The integer tile, with what it shares and merges.
+/// The integer tile of two numbers in a word, with what it shares and merges.
 const WHOLE_PAIRS: f64 = 0.88;
+/// The same of four numbers, where the processor has them.
+const WHOLE_PAIRS_BY_FOURS: f64 = 0.36;
 /// Tiles in double precision, converted for each pair.
 const DOUBLE_PAIRS: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
@@ -43,7 +45,7 @@ const CONE_PAIRS: f64 = 1.2;
 /// Double precision, all of the square, converted on the way.
 const SCATTER: f64 = 4.5;
 /// Converting, narrow products, and the orthogonalisation that follows.
-const NARROW: f64 = 2.8;
+const NARROW: f64 = 2.4;
 /// Double precision, partly on one thread.
 const EIGEN: f64 = 3.0;
 /// Anchors for each sample that an elimination and its recount usually amount to.
@@ -235,7 +237,13 @@ impl Costs<'_> {
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
         let pass = NARROW * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
+        let pairs = match (self.whole_pairs(), integer::by_fours()) {
+            (true, true) => WHOLE_PAIRS_BY_FOURS,
+            (true, false) => WHOLE_PAIRS,
+            (false, _) => DOUBLE_PAIRS,
+        } * n
+            * n
+            * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
             (true, false) => CONE_PAIRS * n * n * features,

@@ -42,6 +42,7 @@ struct Aligned<T>(T);
 pub(crate) struct Center<F> {
     #[serde(with = "packed")]
     high: Vec<F>,
+    /// Nothing where mu has no more digits than the high part.
     #[serde(with = "packed")]
     low: Vec<F>,
 }
@@ -49,7 +50,10 @@ pub(crate) struct Center<F> {
 impl<F: Real> Center<F> {
     pub(crate) fn new(center: &[f64]) -> Self {
         let high: Vec<F> = center.iter().map(|&c| F::narrow(c)).collect();
-        let low = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
+        let mut low: Vec<F> = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
+        if low.iter().all(|l| l.widen() == 0.0) {
+            low.clear(); // in double precision, or where mu is short: a subtraction less
+        }
         Self { high, low }
     }
 }
@@ -63,17 +67,20 @@ pub(super) fn convert<T: Element, F: Real>(
     center: &Center<F>,
     out: &mut [F],
 ) {
-    let (high, low) = (&center.high[columns.clone()], &center.low[columns.clone()]);
+    let high = &center.high[columns.clone()];
     let out = &mut out[..columns.len()];
-    match data.row(row, columns.start, columns.end) {
-        Some(row) => {
+    let low = center.low.get(columns.clone());
+    match (data.row(row, columns.start, columns.end), low) {
+        (Some(row), Some(low)) => {
             for (((o, x), h), l) in out.iter_mut().zip(row).zip(high).zip(low) {
                 *o = F::of(*x) - *h - *l;
             }
         }
-        None => {
-            for (((o, j), h), l) in out.iter_mut().zip(columns).zip(high).zip(low) {
-                *o = F::of(data.get(row, j)) - *h - *l;
+        (Some(row), None) => out.iter_mut().zip(row).zip(high).for_each(|((o, x), h)| *o = F::of(*x) - *h),
+        (None, low) => {
+            for (place, (o, h)) in out.iter_mut().zip(high).enumerate() {
+                let l = low.map_or(F::default(), |low| low[place]);
+                *o = F::of(data.get(row, columns.start + place)) - *h - l;
             }
         }
     }
