@@ -12,7 +12,7 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python test-report test-paper paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
@@ -49,6 +49,19 @@ picture: demo .venv-report/ready
 test-paper: .venv-paper/ready install-python
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
 	cd experiments && ../.venv-paper/bin/python -m unittest
+
+## Fits in Spark, in an environment of their own of 1 GB (not part of `make test`); needs Java 17 or later
+test-spark: need-java .venv-spark/ready install-python
+	.venv-spark/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
+	.venv-spark/bin/python -m pytest -c python/pyproject.toml python/tests_spark
+
+need-java:
+	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or later, and there is no java; install it: apt-get install default-jre-headless"; exit 1; }
+
+.venv-spark/ready: python/tests_spark/requirements.txt
+	python3 -m venv .venv-spark
+	.venv-spark/bin/pip install --quiet --requirement python/tests_spark/requirements.txt
+	touch $@
 
 # `cargo test` has built it already; this is for the Python tests alone.
 $(TARGET)/debug/steradian:
@@ -152,4 +165,4 @@ ffmpeg:
 
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-paper .venv-truth $(VENV) dist
+	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-paper .venv-spark .venv-truth $(VENV) dist

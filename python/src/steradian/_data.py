@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 SamplesLike: TypeAlias = Any
 """An array of numbers, a data frame, a path, or what :func:`open` returned: they have no common type."""
 
-__all__ = ["Samples", "SamplesLike", "is_elsewhere", "open", "read"]
+__all__ = ["Samples", "SamplesLike", "home", "open", "read"]
+
+_ON_PARTS = {
+    "dask": ("a Dask collection", "X.map_blocks(model.predict, drop_axis=1, dtype=int)"),
+    "spark": (
+        "a Spark frame",
+        "X.mapInPandas(lambda parts: (p.assign(verdict=model.predict(p)) for p in parts), schema)",
+    ),
+}
+"""How data of each cluster are called, and how a fitted model is called on each part of them."""
 
 
 def open(  # noqa: A001
@@ -63,11 +72,9 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
         samples = X
     elif isinstance(X, (str, os.PathLike)):
         samples = Samples.from_path(os.fspath(X))
-    elif is_elsewhere(X):
-        msg = (
-            f"{reader} reads data in memory, and a Dask collection lies elsewhere; call a fitted model on each part, "
-            "for example X.map_blocks(model.predict, drop_axis=1, dtype=int)"
-        )
+    elif (cluster := home(X)) is not None:
+        what, remedy = _ON_PARTS[cluster]
+        msg = f"{reader} reads data in memory, and {what} lies elsewhere; call a fitted model on each part, as {remedy}"
         raise TypeError(msg)
     elif _is_sparse(X):
         msg = (
@@ -85,13 +92,25 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
     return samples
 
 
-def is_elsewhere(X: SamplesLike) -> bool:
-    """Whether data are a Dask collection, whose rows are made by tasks."""
+def home(X: SamplesLike) -> str | None:
+    """The kind of cluster whose tasks make the rows of `X`: "dask", "spark", or `None` for data of this process."""
+    if _is_dask(X):
+        return "dask"
+    return "spark" if _is_spark(X) else None
+
+
+def _is_dask(X: SamplesLike) -> bool:
     dask = sys.modules.get("dask.base")
     if dask is None:
         return False
     parts = list(X) if isinstance(X, (list, tuple)) else [X]
     return bool(parts) and all(dask.is_dask_collection(part) for part in parts)
+
+
+def _is_spark(X: SamplesLike) -> bool:
+    # Before Spark 4 frames of Spark Connect were a class of their own.
+    modules = (sys.modules.get(name) for name in ("pyspark.sql.dataframe", "pyspark.sql.connect.dataframe"))
+    return any(isinstance(X, module.DataFrame) for module in modules if module is not None)
 
 
 def _is_sparse(X: SamplesLike) -> bool:

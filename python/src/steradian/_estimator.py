@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from steradian._data import SamplesLike, is_elsewhere, read
+from steradian._data import SamplesLike, read
+from steradian._elsewhere import adapter
 from steradian._names import check_names, check_width, learn_names
 from steradian._progress import Callback, EngineCallback, engine_callback
 from steradian._threads import threads
@@ -74,8 +75,8 @@ class Estimator(BaseEstimator):
         ----------
         X : array of (samples, features) or (samples, height, width), data frame, path or Samples
             Numbers of uint8, uint16, float32 and float64 are read as they are; other numbers are converted by block.
-            :class:`AngularEmbedding` and :class:`PCA` also take a dask array or a list of ``dask.delayed`` parts; see
-            :mod:`steradian.dask`.
+            :class:`AngularEmbedding` and :class:`PCA` also take a dask array or a list of ``dask.delayed`` parts
+            (:mod:`steradian.dask`), and a Spark data frame (:mod:`steradian.spark`).
         y : ignored
             For scikit-learn's pipelines.
         callback : callable, optional
@@ -107,10 +108,9 @@ class Estimator(BaseEstimator):
 
     def _of_fit(self, X: SamplesLike) -> Any:
         """Samples to fit to; those of a cluster only where the method can send its passes there."""
-        if is_elsewhere(X) and self._ON_CLUSTERS:
-            from steradian.dask import Partitions
-
-            return Partitions(X, reader=type(self).__name__, minimum=2)
+        cluster = adapter(X) if self._ON_CLUSTERS else None
+        if cluster is not None:
+            return cluster.Partitions(X, reader=type(self).__name__, minimum=2)
         return read(X, reader=type(self).__name__, minimum=2)
 
     def _samples(self, X: SamplesLike) -> _engine.Samples:

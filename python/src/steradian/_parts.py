@@ -6,8 +6,9 @@ What is wrong with a part is returned, not raised: so the earliest part that is 
 
 from __future__ import annotations
 
+import platform
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from steradian._data import SamplesLike, read
 from steradian._threads import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
@@ -27,13 +28,20 @@ Look: TypeAlias = "tuple[int, int, str, tuple[int, int] | None]"
 """Rows, features, type and image size of a part."""
 
 
+T = TypeVar("T")
+
+
 def version() -> str:
     """The version of the package in this process."""
     return _engine.VERSION
 
 
 def worker_threads() -> int:
-    """Threads that tasks of this process share: those that its Dask worker was given, else one per core."""
+    """Threads that tasks of this process share: those of its Dask worker or its Spark task, else one per core."""
+    spark = sys.modules.get("pyspark.taskcontext")
+    task = spark.TaskContext.get() if spark else None
+    if task is not None:
+        return int(task.cpus())
     worker = sys.modules.get("distributed.worker")
     try:
         return int(worker.get_worker().state.nthreads) if worker else cores()
@@ -53,8 +61,8 @@ class Parcel:
         """The pass; refuses one that was made by another version."""
         if self._made_by != version():
             msg = (
-                f"this worker has steradian {version()} but the fit was started with steradian {self._made_by}; "
-                "install one version everywhere"
+                f"the worker on {platform.node()} has steradian {version()} but the fit was started with steradian "
+                f"{self._made_by}; install one version everywhere"
             )
             raise ValueError(msg)
         if self._job is None:
@@ -100,6 +108,20 @@ def merge_sums(left: _engine.Sum | Wrong, right: _engine.Sum | Wrong, parcel: Pa
     if isinstance(right, Exception):
         return right
     return parcel.job().merge(left, right, threads=worker_threads())
+
+
+def along_tree(sums: Sequence[T], merge: Callable[[T, T, int, int], T]) -> T:
+    """Neighbours merged two by two, level by level; `merge` is also told the level and the place of what it makes.
+
+    What is left over at the end of a level goes up as it is. So a run of a power of two, cut at a multiple of its
+    length, is a subtree: a cluster may merge such runs first, and what they give in a second round, to the same bits.
+    """
+    level = 0
+    while len(sums) > 1:
+        merged = [merge(sums[i], sums[i + 1], level, i // 2) for i in range(0, len(sums) - 1, 2)]
+        sums = [*merged, *sums[len(merged) * 2 :]]
+        level += 1
+    return sums[0]
 
 
 def take(part: SamplesLike, rows: Sequence[int]) -> npt.NDArray[Any]:

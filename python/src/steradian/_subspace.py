@@ -11,8 +11,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from steradian import _engine
-from steradian._data import SamplesLike, is_elsewhere, read
+from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
+from steradian._elsewhere import adapter
 from steradian._estimator import Estimator
 from steradian._total_variance import TotalVariance
 
@@ -76,13 +77,13 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         ndarray of shape (samples, n_components_)
             float64 for data of float64 and wider integers, else float32. For a dask array it is a lazy dask array,
-            for a list of ``dask.delayed`` parts a list of those.
+            for a list of ``dask.delayed`` parts a list of those; for a Spark data frame it is that frame with a column
+            ``scores`` more.
         """
-        if is_elsewhere(X):
-            from steradian.dask import transformed
-
+        cluster = adapter(X)
+        if cluster is not None:
             check_is_fitted(self)
-            return transformed(self._model, X, bool(robust))
+            return cluster.transformed(self, X, bool(robust))
         samples = self._samples(X)
         return self._model.transform(samples, robust=bool(robust), threads=self._threads(), callback=self._report())
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from steradian import _engine
 
 if TYPE_CHECKING:
-    from steradian.dask import Partitions
+    from steradian._elsewhere import Elsewhere
 
 SMALL = 1 << 18
 """Numbers among which the total is found in about a millisecond."""
@@ -20,7 +20,7 @@ SMALL = 1 << 18
 class TotalVariance:
     """The total variance of the data of a fit."""
 
-    def __init__(self, model: _engine.Model, samples: _engine.Samples | Partitions | None, threads: int) -> None:
+    def __init__(self, model: _engine.Model, samples: _engine.Samples | Elsewhere | None, threads: int) -> None:
         self._value = model.total_variance
         self._samples = samples
         self._threads = threads

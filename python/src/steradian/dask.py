@@ -27,66 +27,45 @@ from dask.delayed import Delayed, delayed
 
 from steradian import _engine, _parts
 from steradian._data import Samples, SamplesLike, read
+from steradian._elsewhere import (
+    AGAIN,
+    Elsewhere,
+    looks_or_raise,
+    require_own_version,
+    require_width,
+    without_package,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
-    from steradian._progress import EngineCallback
+    from steradian._subspace import Subspace
 
 __all__ = ["Partitions"]
 
-_AGAIN = "start the cluster, or connect to it, and fit again: the estimator is unfitted"
+_AGAIN = f"start the cluster, or connect to it, {AGAIN}"
 _PATIENCE = 30.0
 """Seconds without a result after which it is worth a look whether there are workers."""
 
 
-class Partitions:
-    """Rows on a cluster, in order: what a fit knows of them, and how it has them summed."""
-
-    feature_names = None
+class Partitions(Elsewhere):
+    """Rows on a Dask cluster, in order."""
 
     def __init__(self, X: SamplesLike, *, reader: str, minimum: int = 1) -> None:
         self._client = _active_client()
-        self._report: EngineCallback | None = None
         self._token = uuid.uuid4().hex[:12]
         _require_one_version(self._client)
         parts, looks = _of_array(X, self) if _is_array(X) else _of_list(X, self)
         full = [(part, look) for part, look in zip(parts, looks, strict=True) if look[0] > 0]
-        _require_alike([look for _, look in full])
+        super().__init__([look for _, look in full], reader=reader, minimum=minimum)
         self._parts = [part for part, _ in full]
-        self._looks = [look for _, look in full]
-        self._ends = list(accumulate(look[0] for look in self._looks))
-        self._samples = self._ends[-1] if self._ends else 0
-        if self._samples < minimum:
-            msg = f"Found data with {self._samples} sample(s) while a minimum of {minimum} is required by {reader}."
-            raise ValueError(msg)
-        self._like = _like(self._looks[0])
         lazy = self._client is not None and _is_lazy(X)
         self._makers = _makers(self._parts) if lazy else None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features."""
-        return self._samples, self._like.shape[1]
-
-    @property
-    def element(self) -> str:
-        """The type that numbers are read as."""
-        return self._like.element
-
-    def fit(self, settings: dict[str, Any], threads: int, report: EngineCallback | None) -> _engine.Model:
-        """A model of all rows; `threads` are for the driver's own part."""
-        self._report = report
-        return _engine.fit_elsewhere(self, self._like, self._samples, settings, threads=threads)
-
-    def total_variance(self, model: _engine.Model, threads: int) -> float:
-        """The total variance of the rows of a model."""
-        return _engine.total_variance_elsewhere(self, self._like, self._samples, model, threads=threads)
-
-    def sum(self, job: npt.NDArray[np.uint8], name: str, number: int) -> _engine.Sum:
-        """The sum of all rows, by one task a part and one a merge. The engine calls this once a pass."""
+    def _summed(self, job: npt.NDArray[np.uint8], name: str, number: int) -> _engine.Sum | _parts.Wrong:
+        """By one task a part and one a merge."""
         label = f"steradian-{name.replace(' ', '-')}-{number}-{self._token}"
         parcel = delayed(_parts.Parcel, traverse=False)(job, _parts.version(), dask_key_name=f"{label}-job")
         summing = delayed(_parts.sum_part, traverse=False)
@@ -96,20 +75,13 @@ class Partitions:
             summing(part, parcel, first, look, dask_key_name=f"{label}-part-{i}")
             for i, (part, first, look) in enumerate(zip(self._parts, firsts, self._looks, strict=False))
         ]
-        level = 0
-        while len(sums) > 1:
-            merged = [
-                merging(sums[i], sums[i + 1], parcel, dask_key_name=f"{label}-merge-{level}-{i // 2}")
-                for i in range(0, len(sums) - 1, 2)
-            ]
-            sums = merged + sums[len(merged) * 2 :]
-            level += 1
-        found: _engine.Sum | _parts.Wrong = self._computed(sums[0], f"pass {number} ({name})", label)
-        if isinstance(found, Exception):
-            raise found
-        if self._report is not None:
-            total = self._samples * self.shape[1] * np.dtype(self.element).itemsize
-            self._report(name, number, total, total)
+
+        def merge(left: Delayed, right: Delayed, level: int, place: int) -> Any:
+            return merging(left, right, parcel, dask_key_name=f"{label}-merge-{level}-{place}")
+
+        found: _engine.Sum | _parts.Wrong = self._computed(
+            _parts.along_tree(sums, merge), f"pass {number} ({name})", label
+        )
         return found
 
     def _places(self, label: str) -> defaultdict[Any, tuple[str, ...]]:
@@ -132,18 +104,16 @@ class Partitions:
             places.update(dict.fromkeys([*makers, f"{label}-part-{i}", *merges], (worker,)))
         return places
 
-    def fetch(self, rows: list[int]) -> Samples:
-        """Some rows, in this order, which is ascending. The engine calls this for the few that it looks at."""
+    def _taken(self, wanted: dict[int, list[int]]) -> list[npt.NDArray[Any]]:
         taking = delayed(_parts.take, traverse=False)
-        firsts = np.asarray([0, *self._ends])
-        owners = np.searchsorted(firsts, rows, side="right") - 1
-        tasks = []
-        for owner in np.unique(owners):
-            own = [int(row - firsts[owner]) for row in np.asarray(rows)[owners == owner]]
-            key = f"steradian-rows-{self._token}-{uuid.uuid4().hex[:8]}-{owner}"
-            tasks.append(taking(self._parts[owner], own, dask_key_name=key))
+        token = uuid.uuid4().hex[:8]
+        tasks = [
+            taking(self._parts[owner], own, dask_key_name=f"steradian-rows-{self._token}-{token}-{owner}")
+            for owner, own in wanted.items()
+        ]
         together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-rows-{uuid.uuid4().hex}")
-        return Samples.from_array(np.concatenate(self._computed(together, "reading single rows")))
+        found: list[npt.NDArray[Any]] = self._computed(together, "reading single rows")
+        return found
 
     def _computed(self, what: Delayed, doing: str, label: str | None = None) -> Any:
         """The value of `what`, a pass where it has a label; what goes wrong with the cluster is said in one line."""
@@ -200,17 +170,15 @@ class Partitions:
                     warnings.warn(msg, stacklevel=2)
 
 
-def transformed(model: _engine.Model, X: SamplesLike, robust: bool) -> Any:
+def transformed(estimator: Subspace, X: SamplesLike, robust: bool) -> Any:
     """Scores of data on a cluster, as lazy as they are: an array for an array, a list for a list."""
+    model = estimator._model
     if not _is_array(X):
         lazy_model = delayed(model, pure=False, traverse=False)
         scoring = delayed(_parts.transform_part, traverse=False)
         return [scoring(part, lazy_model, robust) for part in X]
     _require_whole_rows(X)
-    features = int(np.prod(X.shape[1:]))
-    if features != model.n_features:
-        msg = f"X has {features} features, but the model is expecting {model.n_features} features as input."
-        raise ValueError(msg)
+    require_width(int(np.prod(X.shape[1:])), model)
     one = model.transform(Samples.from_array(np.zeros((1, *X.shape[1:]), X.dtype)))
     return X.map_blocks(
         _parts.transform_part,
@@ -278,16 +246,12 @@ def _require_one_version(client: Any) -> None:
     if client.status != "running":
         msg = f"the Dask client is {client.status}; {_AGAIN}"
         raise ConnectionError(msg)
-    own = _parts.version()
     for worker, found in client.run(_parts.version, on_error="return").items():
         if isinstance(found, OSError):
             continue  # it died while it was asked; whoever comes in its place compares versions with each pass
         if isinstance(found, BaseException):
-            msg = f"worker {worker} cannot use the package steradian ({found}); install steradian {own} there"
-            raise TypeError(msg)
-        if found != own:
-            msg = f"worker {worker} has steradian {found} but this process has {own}; install one version everywhere"
-            raise ValueError(msg)
+            raise without_package(worker, found)
+        require_own_version(worker, found)
 
 
 def _require_whole_rows(X: Any) -> None:
@@ -326,27 +290,4 @@ def _looked_at(parts: list[Delayed], partitions: Partitions) -> list[_parts.Look
     tasks = [looking(part, dask_key_name=f"steradian-look-{uuid.uuid4().hex[:12]}-{i}") for i, part in enumerate(parts)]
     together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-look-{uuid.uuid4().hex}")
     found: list[_parts.Look | _parts.Wrong] = partitions._computed(together, "looking at the partitions")
-    looks: list[_parts.Look] = []
-    for i, look in enumerate(found):
-        if isinstance(look, Exception):
-            msg = f"partition {i}: {look}"
-            raise type(look)(msg)
-        looks.append(look)
-    return looks
-
-
-def _require_alike(looks: list[_parts.Look]) -> None:
-    for i, look in enumerate(looks):
-        if look[1:] != looks[0][1:]:
-            (_, features, element, _), (_, wanted, wanted_element, _) = look, looks[0]
-            msg = (
-                f"partition {i} (empty ones not counted) has {features} features of {element} where the first has "
-                f"{wanted} of {wanted_element}; give partitions of one width and type"
-            )
-            raise ValueError(msg)
-
-
-def _like(look: _parts.Look) -> Samples:
-    """No samples, of the features and the type of a part."""
-    _, features, element, image = look
-    return Samples.from_array(np.empty((0, *(image or (features,))), np.dtype(element)))
+    return looks_or_raise(dict(enumerate(found)))
