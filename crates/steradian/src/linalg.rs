@@ -211,6 +211,16 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// `a = a b` for a square `b`, panel by panel in place: no second matrix of fresh pages.
+fn multiply_by_square(a: &mut Matrix, b: &Matrix) {
+    let columns = a.columns;
+    a.data.par_chunks_mut((PRODUCT_ROWS * columns).max(1)).for_each(|panel| {
+        let before = panel.to_vec();
+        panel.fill(0.0);
+        add_product(panel, View::new(&before, before.len() / columns, columns), b.view(), 1.0);
+    });
+}
+
 /// `a' b` for two tall matrices: partial products of fixed panels, added in order.
 pub fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.rows, b.rows, "inner product of tall matrices");
@@ -329,7 +339,7 @@ pub fn orthonormalize_in_order(q: &mut Matrix) {
             let scale = if length > 0.0 { 1.0 / length } else { 0.0 };
             column.iter().enumerate().for_each(|(r, c)| back[(r, j)] = c * scale);
         }
-        *q = product(q, &back);
+        multiply_by_square(q, &back);
     }
 }
 
