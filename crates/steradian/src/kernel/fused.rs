@@ -290,6 +290,29 @@ mod tests {
         ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1u64 << 24) as f64 - 0.5
     }
 
+    /// The vectors of this processor, and narrower ones that others have.
+    #[derive(Clone, Copy)]
+    enum Vectors {
+        Own,
+        OfEightNumbers,
+        None,
+    }
+
+    impl Vectors {
+        const ALL: [Self; 3] = [Self::Own, Self::OfEightNumbers, Self::None];
+
+        fn run<F: Real, W: WithSimd>(self, width: usize, work: W) {
+            match self {
+                Self::Own => _ = dispatch_within::<F, _>(width, work),
+                #[cfg(target_arch = "x86_64")]
+                Self::OfEightNumbers if pulp::x86::V3::try_new().is_some() => {
+                    _ = Simd::vectorize(pulp::x86::V3::try_new().unwrap(), work);
+                }
+                _ => _ = Simd::vectorize(pulp::Scalar, work),
+            }
+        }
+    }
+
     fn check<T: Element, F: Real>(rows: usize, features: usize, width: usize, data: &[T], tolerance: f64) {
         let contiguous = Rows::contiguous(data, rows, features).unwrap();
         let transposed: Vec<T> = (0..rows * features).map(|i| data[(i % rows) * features + i / rows]).collect();
@@ -299,22 +322,33 @@ mod tests {
         let working: Vec<F> = w.iter().map(|&x| F::narrow(x)).collect();
         let exact: Vec<f64> = working.iter().map(|x| x.widen()).collect();
         let (y_plain, squares_plain) = plain_project(&contiguous, &center, &exact, width);
+        let coefficients: Vec<f64> = (0..rows * width).map(|i| F::narrow(number(i + 7)).widen()).collect();
+        let z_plain = plain_outer(&contiguous, &center, &coefficients, width);
         let scale = 150.0 * (features.max(rows) as f64);
         for data in [contiguous, strided] {
-            let (mut y, mut squares) = (vec![0.0; rows * width], vec![0.0; rows]);
-            project(&data, 0..rows, &Center::new(&center), (&working[..], width), &mut y, &mut squares);
-            for (a, b) in y.iter().zip(&y_plain) {
-                assert!((a - b).abs() <= tolerance * scale, "project {rows} x {features}, {width} wide: {a} {b}");
-            }
-            for (a, b) in squares.iter().zip(&squares_plain) {
-                assert!((a - b).abs() <= tolerance * 150.0 * scale, "squares {a} {b}");
-            }
-            let y: Vec<F> = (0..rows * width).map(|i| F::narrow(number(i + 7))).collect();
-            let y_exact: Vec<f64> = y.iter().map(|x| x.widen()).collect();
-            let mut z = vec![0.0; features * width];
-            outer(&data, 0..features, &Center::new(&center), (&y[..], width), &mut z);
-            for (a, b) in z.iter().zip(plain_outer(&contiguous, &center, &y_exact, width)) {
-                assert!((a - b).abs() <= tolerance * scale, "outer {rows} x {features}, {width} wide: {a} {b}");
+            let center = Center::new(&center);
+            for vectors in Vectors::ALL {
+                let (mut y, mut squares) = (vec![0.0; rows * width], vec![0.0; rows]);
+                let (w, into) = (&working[..], (&mut y[..], &mut squares[..]));
+                vectors.run::<F, _>(
+                    width,
+                    Project { data: &data, rows: 0..rows, center: &center, w, width, y: into.0, squares: into.1 },
+                );
+                for (a, b) in y.iter().zip(&y_plain) {
+                    assert!((a - b).abs() <= tolerance * scale, "project {rows} x {features}, {width} wide: {a} {b}");
+                }
+                for (a, b) in squares.iter().zip(&squares_plain) {
+                    assert!((a - b).abs() <= tolerance * 150.0 * scale, "squares {a} {b}");
+                }
+                let y: Vec<F> = (0..rows * width).map(|i| F::narrow(number(i + 7))).collect();
+                let mut z = vec![0.0; features * width];
+                vectors.run::<F, _>(
+                    width,
+                    Outer { data: &data, columns: 0..features, center: &center, y: &y, width, z: &mut z },
+                );
+                for (a, b) in z.iter().zip(&z_plain) {
+                    assert!((a - b).abs() <= tolerance * scale, "outer {rows} x {features}, {width} wide: {a} {b}");
+                }
             }
         }
     }
