@@ -63,8 +63,9 @@ impl Quads {
             let (a, b) = (t[i / 4 * 4 + i % 4 / 2], t[i / 4 * 4 + i % 4 / 2 + 2]);
             if i % 2 == 0 { low_2(a, b) } else { high_2(a, b) }
         });
-        let halves =
-            |i: usize, q: usize| -> i32x16 { if q % 2 == 0 { even(u[i], u[i + 4]) } else { odd(u[i], u[i + 4]) } };
+        let halves = |i: usize, q: usize| -> i32x16 {
+            if q.is_multiple_of(2) { even(u[i], u[i + 4]) } else { odd(u[i], u[i + 4]) }
+        };
         std::array::from_fn(|column| {
             let (q, c) = (column / 4, column % 4);
             let (a, b) = (halves(c, q), halves(c + 8, q));
