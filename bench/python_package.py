@@ -99,7 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the Python package.")
     parser.add_argument("--program", type=Path, default=ROOT / "target/release/steradian")
     parser.add_argument("--folder", type=Path, default=ROOT / "target/bench", help="where matrices are kept")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--scale", type=int, default=1, help="divide n and D by this, to try the harness out")
     parser.add_argument("--output", type=Path, help="markdown to write; it is printed in any case")
     asked = parser.parse_args()
