@@ -17,9 +17,9 @@
 //! R = A Q - Q Theta, the sine of the largest angle is at most norm(R) / (theta_d - l), where l, the largest eigenvalue
 //! outside of Q, is at most trace A - trace Theta. It says 1 where the rest of the spectrum is too heavy for that.
 
+use steradian::folds::{Coefficients, Directions, Distances, Precision, Sketch};
 use steradian::linalg::{orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
 use steradian::random::{Stream, normal_matrix};
-use steradian::sums::{Coefficients, Directions, Distances, Precision, Sketch};
 use steradian::{Certificate, Config, Error, Found, Local, Matrix, Model, Result, Runner, Source, Weighting};
 use steradian::{assemble, center};
 

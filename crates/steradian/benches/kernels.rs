@@ -2,7 +2,7 @@
 //! flops a second; the columns are threads.
 
 use divan::counter::ItemsCount;
-use steradian::sums::{
+use steradian::folds::{
     Coefficients, ConeRule, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
 };
 use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Memory, Runner, Weighting};

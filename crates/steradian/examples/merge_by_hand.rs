@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use steradian::sums::{Directions, Moments, Scatter};
+use steradian::folds::{Directions, Moments, Scatter};
 use steradian::{
     AngularEmbedding, ElementType, Fold, Job, Local, Memory, Method, Runner, Solver, Sum, Weighting, top_eigenpairs,
 };

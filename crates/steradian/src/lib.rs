@@ -14,62 +14,46 @@
 //! # Ok::<(), steradian::Error>(())
 //! ```
 
-mod block;
 pub mod center;
-mod checkpoint;
-mod cluster;
+mod codec;
 mod config;
-mod derived;
-mod diagnose;
-mod element;
-mod embedding;
+mod data;
+mod engine;
 mod error;
-mod features;
-mod job;
+mod fit;
+pub mod folds;
 mod kernel;
-pub mod linalg;
-mod met;
 mod model;
-mod pass;
-mod persist;
-mod plan;
-pub mod random;
-mod rank;
-mod recipe;
-mod robust_scores;
-mod run;
+mod numeric;
+mod remote;
 mod screen;
-mod signs;
-mod solve;
-mod source;
-mod sum;
-pub mod sums;
-mod total;
-mod underway;
-mod univariate;
-pub mod wire;
+mod solver;
 
-pub use block::{Block, BlockData, BlockElement, Rows};
-pub use checkpoint::{Content, Journal, Origin};
-pub use cluster::{Cluster, Dispatch, Remote};
 pub use config::{
     Angle, Cells, Center, Components, Cone, Config, Cosine, Counting, Loss, Method, Outlyingness, Scaling, Screen,
     Solver, Ties, Weighting,
 };
-pub use diagnose::{Diagnosis, Flag};
-pub use element::{Element, ElementType};
-pub use embedding::AngularEmbedding;
-pub use error::{Error, Result};
-pub use job::{Job, Work};
-pub use linalg::Matrix;
-pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Elimination, Model};
-pub use pass::{Fold, Forest, Grid, PairFold};
-pub use plan::{Plan, Step, program_bytes, size};
-pub use recipe::Recipe;
-pub use run::{CancelToken, Iteration, Local, Progress, Runner};
-pub use screen::alone::{FittedScreen, screen};
-pub use solve::{Found, assemble, fit, fit_on, top_eigenpairs};
+pub use data::block::{Block, BlockData, BlockElement, Rows};
+pub use data::element::{Element, ElementType};
 #[cfg(feature = "ndarray")]
-pub use source::NdArray;
-pub use source::{Memory, Shape, Source};
-pub use sum::Sum;
+pub use data::source::NdArray;
+pub use data::source::{Memory, Shape, Source};
+pub use engine::fold::{Fold, Forest, Grid, PairFold};
+pub use engine::journal::{Content, Journal};
+pub use engine::local::{CancelToken, Iteration, Local, Progress, Runner};
+pub use error::{Error, Result};
+pub use fit::assemble::{Found, assemble};
+pub use fit::builder::AngularEmbedding;
+pub use fit::origin::Origin;
+pub use fit::plan::{Plan, Step, program_bytes, size};
+pub use fit::screening::{FittedScreen, screen};
+pub use fit::{fit, fit_on};
+pub use model::diagnosis::{Diagnosis, Flag};
+pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Elimination, Model};
+pub use numeric::linalg::{self, Matrix};
+pub use numeric::random;
+pub use remote::cluster::{Cluster, Dispatch, Remote};
+pub use remote::job::{Job, Work};
+pub use remote::partial_result::Sum;
+pub use remote::steps::Recipe;
+pub use solver::dense::top_eigenpairs;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{Numbers, sine, source};
 use proptest::prelude::*;
-use steradian::sums::{
+use steradian::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, DigitCounts, Directions, Distances, Moments,
     Precision, Pull, Scatter, Sketch,
 };
@@ -254,7 +254,7 @@ fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
         }
         sums = next;
     }
-    let expected = steradian::wire::to_bytes(&sums[0]).unwrap();
+    let expected = postcard::to_stdvec(&sums[0]).unwrap();
     sum.to_bytes().unwrap().ends_with(&expected) && expected.len() > 2
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Numbers, difference, fit, source};
 use proptest::prelude::*;
-use steradian::sums::{
+use steradian::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Moments, Precision, Pull,
     Scatter, Sketch,
 };

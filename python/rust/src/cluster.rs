@@ -8,7 +8,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use steradian::sums::{Directions, Moments, Scatter};
+use steradian::folds::{Directions, Moments, Scatter};
 use steradian::{Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting};
 
 use crate::errors::exception;

@@ -3,11 +3,11 @@
 //! Columns are taken in slabs whose counts fit into [`SLAB_BYTES`]; each slab reads its own columns only, so the bytes
 //! read are those of [`passes`] / slabs full passes.
 
-use crate::element::{Element, ElementType};
+use crate::data::element::{Element, ElementType};
+use crate::data::source::{Shape, Source};
+use crate::engine::local::Runner;
 use crate::error::Result;
-use crate::run::Runner;
-use crate::source::{Shape, Source};
-use crate::sums::{COLUMN_BYTES, DIGITS, DigitCounts};
+use crate::folds::{COLUMN_BYTES, DIGITS, DigitCounts};
 
 /// Bytes of the counts of one slab of columns.
 pub(crate) const SLAB_BYTES: usize = 8 << 20;
@@ -69,8 +69,8 @@ fn value_of(element: ElementType, key: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Local;
-    use crate::source::Memory;
+    use crate::data::source::Memory;
+    use crate::engine::local::Local;
     use proptest::prelude::*;
 
     fn sorted_median(mut column: Vec<f64>) -> f64 {

@@ -3,12 +3,12 @@
 pub(crate) mod mean;
 pub(crate) mod median;
 pub(crate) mod spatial_median;
-mod weiszfeld;
+pub(crate) mod weiszfeld;
 
 use crate::config::Center;
+use crate::data::source::Source;
+use crate::engine::local::Runner;
 use crate::error::Result;
-use crate::run::Runner;
-use crate::source::Source;
 
 /// A center that takes no search: any but the spatial median, of all samples or of the kept ones.
 pub(crate) fn simple(

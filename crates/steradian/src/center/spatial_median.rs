@@ -6,14 +6,14 @@
 //! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
 
 use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, Pulled, minimise};
-use crate::block::each_element;
-use crate::element::{Element, ElementType};
+use crate::data::block::each_element;
+use crate::data::element::{Element, ElementType};
+use crate::data::source::Source;
+use crate::engine::local::Runner;
 use crate::error::Result;
-use crate::linalg::{Matrix, product};
-use crate::random::{Stream, subsample};
-use crate::run::Runner;
-use crate::source::Source;
-use crate::sums::Pull;
+use crate::folds::Pull;
+use crate::numeric::linalg::{Matrix, product};
+use crate::numeric::random::{Stream, subsample};
 
 /// Samples that set start and scale, at most.
 const START_SAMPLES: usize = 512;

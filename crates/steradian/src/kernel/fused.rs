@@ -16,11 +16,11 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
-use super::ahead;
-use super::machine::{Real, dispatch_within};
-use crate::block::Rows;
-use crate::element::Element;
-use crate::wire::packed;
+use super::prefetch;
+use super::simd::{Real, dispatch_within};
+use crate::codec::packed;
+use crate::data::block::Rows;
+use crate::data::element::Element;
 
 /// Columns of a panel of W: with the converted rows it fits into the first-level cache.
 const PANEL: usize = 512;
@@ -60,7 +60,7 @@ impl<F: Real> Center<F> {
 
 /// Writes x - mu of one row and some columns.
 #[inline(always)]
-pub(super) fn convert<T: Element, F: Real>(
+pub(crate) fn convert<T: Element, F: Real>(
     data: &Rows<'_, T>,
     row: usize,
     columns: Range<usize>,
@@ -120,7 +120,7 @@ impl<T: Element, F: Real> Project<'_, T, F> {
                 let local = first - self.rows.start;
                 for (r, buffer) in buffer.iter_mut().enumerate().take(count) {
                     convert(self.data, first + r, columns.clone(), self.center, buffer);
-                    ahead::fetch(self.data, first + r + R, columns.clone());
+                    prefetch::fetch(self.data, first + r + R, columns.clone());
                     self.squares[local + r] += sum_of_squares(simd, &buffer[..columns.len()]);
                 }
                 let x: [&[F]; R] = std::array::from_fn(|r| &buffer[r][..columns.len()]);
@@ -203,7 +203,7 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
                 let rows = first..(first + ROWS).min(self.data.rows());
                 for (row, buffer) in rows.clone().zip(buffer.iter_mut()) {
                     convert(self.data, row, columns.clone(), self.center, buffer);
-                    ahead::fetch(self.data, row + ROWS, columns.clone());
+                    prefetch::fetch(self.data, row + ROWS, columns.clone());
                 }
                 let y = &self.y[rows.start * width..rows.end * width];
                 for column in (0..columns.len()).step_by(C) {

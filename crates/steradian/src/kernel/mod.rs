@@ -2,11 +2,12 @@
 //!
 //! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 
-mod ahead;
-pub(crate) mod columns;
-pub(crate) mod cone;
+pub(crate) mod column_sums;
+pub(crate) mod cosine_counts;
 pub(crate) mod fused;
-pub(crate) mod integer;
-pub(crate) mod machine;
+pub(crate) mod int8;
+pub(crate) mod operand;
 pub(crate) mod panel;
-pub(crate) mod pull;
+pub(crate) mod prefetch;
+pub(crate) mod simd;
+pub(crate) mod weighted_sums;

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use pulp::Arch;
 
-use crate::block::{Block, Rows, each_element};
-use crate::element::Element;
+use crate::data::block::{Block, Rows, each_element};
+use crate::data::element::Element;
 use crate::error::{Error, Result};
 
 /// Columns of a panel.
@@ -163,7 +163,7 @@ pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::BlockData;
+    use crate::data::block::BlockData;
 
     #[test]
     fn strided_and_contiguous_rows_give_the_same_panel() {

@@ -15,16 +15,17 @@ use rayon::prelude::*;
 use super::elimination::{self, Eliminated};
 use crate::center::spatial_median::read_sample;
 use crate::config::{Angle, Cone, Cosine, Counting, Ties, Weighting};
-use crate::element::ElementType;
+use crate::data::element::ElementType;
+use crate::data::source::{Shape, Source};
+use crate::engine::local::Runner;
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
-use crate::model::{ConeReport, Elimination};
-use crate::run::Runner;
-use crate::source::{Shape, Source};
-use crate::sums::{
-    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Precision,
-    Projection, Sketch, Units, exact_cosine,
+use crate::folds::{
+    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Projection,
+    Sketch, Units, exact_cosine,
 };
+use crate::kernel::operand::Precision;
+use crate::model::{ConeReport, Elimination};
+use crate::numeric::linalg::Matrix;
 
 /// Room below the threshold, so that exact ties are inside on every machine.
 const TIE_ROOM: f64 = 4.0 * f64::EPSILON;

@@ -18,20 +18,20 @@
 //!
 //! Cost: two passes a round; pairs as [`Search::rounds`] says, 2 D flops each; about 60 bytes a sample.
 
-use super::alone::unit_direction;
-use super::evidence::{FAILURE, beyond_doubt, mean_at_least, mean_at_most};
-use super::shell::Shell;
+use super::sequential_test::{FAILURE, beyond_doubt, mean_at_least, mean_at_most};
+use super::triangle_bounds::Shell;
 use crate::center::spatial_median::read_sample;
 use crate::config::Weighting;
+use crate::data::source::{Shape, Source};
+use crate::engine::local::Runner;
 use crate::error::{Error, Result};
-use crate::model::Elimination;
-use crate::random::{Stream, subsample_again};
-use crate::run::Runner;
-use crate::source::{Shape, Source};
-use crate::sums::{
-    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Precision, Projection, Sketch,
-    Units,
+use crate::fit::screening::unit_direction;
+use crate::folds::{
+    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Projection, Sketch, Units,
 };
+use crate::kernel::operand::Precision;
+use crate::model::Elimination;
+use crate::numeric::random::{Stream, subsample_again};
 
 /// Operations of products that take about a minute: at 1e11 a second, which two cores of 2020 reach.
 const MINUTE: f64 = 6e12;
@@ -357,16 +357,16 @@ mod tests {
     fn too_many_ties_are_bounded_rather_than_counted() {
         // A bundle around an axis that is too wide for a shell, all of it tied, and others anywhere.
         let (n, features, axis_length) = (1200, 48, 10.0);
-        let noise = crate::random::normal_matrix(n, features, 3, Stream::Krylov);
+        let noise = crate::numeric::random::normal_matrix(n, features, 3, Stream::Krylov);
         let in_bundle = |i: usize| !i.is_multiple_of(5);
         let mut data = noise.into_vec();
         (0..n).filter(|&i| in_bundle(i)).for_each(|i| data[i * features] += axis_length);
-        let source = crate::source::Memory::new(&data, n, features).unwrap();
+        let source = crate::data::source::Memory::new(&data, n, features).unwrap();
         let center = vec![0.0; features];
         let directions = Directions::new(&center, Weighting::InverseNorm, None);
         let rule = ConeRule::new(directions, crate::config::Cosine::Signed, 0.5);
-        let runner = crate::run::Local::new(2).unwrap();
-        let exact = runner.run_pairs(&crate::sums::Neighbours::new(rule.clone(), n), &source, 512).unwrap();
+        let runner = crate::engine::local::Local::new(2).unwrap();
+        let exact = runner.run_pairs(&crate::folds::Neighbours::new(rule.clone(), n), &source, 512).unwrap();
         let tau: Vec<i64> = exact.neighbours.iter().map(|&inside| n as i64 - i64::from(inside)).collect();
         let least = *tau.iter().min().unwrap();
         let tight = within(300.0 * n as f64, &rule, &source, 1, &runner).unwrap();

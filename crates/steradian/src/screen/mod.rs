@@ -1,8 +1,7 @@
 //! Screens: who may speak when the subspace is found.
 
-pub(crate) mod alone;
 pub(crate) mod cone;
 pub(crate) mod elimination;
-mod evidence;
 pub(crate) mod outlyingness;
-mod shell;
+pub(crate) mod sequential_test;
+pub(crate) mod triangle_bounds;

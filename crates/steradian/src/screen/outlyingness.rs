@@ -14,18 +14,19 @@ use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::block::{Block, each_element};
 use crate::center::spatial_median::{Start, read_sample};
 use crate::config::{Outlyingness, Weighting};
-use crate::derived::Picked;
-use crate::element::Element;
+use crate::data::block::{Block, each_element};
+use crate::data::element::Element;
+use crate::data::source::Source;
+use crate::data::view::Picked;
+use crate::engine::local::Runner;
 use crate::error::{Error, Result};
-use crate::linalg::Matrix;
-use crate::random::{Stream, generator, subsample};
-use crate::run::Runner;
-use crate::source::Source;
-use crate::sums::{Directions, FarthestAlong, Precision, Projection, Units, farthest};
-use crate::univariate::{Spread, least_variance_window, shortest_window};
+use crate::folds::{Directions, FarthestAlong, Projection, Units, farthest};
+use crate::kernel::operand::Precision;
+use crate::numeric::linalg::Matrix;
+use crate::numeric::random::{Stream, generator, subsample};
+use crate::numeric::statistics::{Spread, least_variance_window, shortest_window};
 
 /// Directions that one pass looks along.
 pub(crate) const GROUP: usize = 32;

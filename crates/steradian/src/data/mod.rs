@@ -1,0 +1,6 @@
+//! Element types, blocks of rows, sources of blocks and views of sources.
+
+pub(crate) mod block;
+pub(crate) mod element;
+pub(crate) mod source;
+pub(crate) mod view;

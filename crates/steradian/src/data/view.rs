@@ -1,0 +1,258 @@
+//! Sources made of other sources: some of the samples, or every sample changed on its way.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::block::{Block, BlockData, Rows, each_element};
+use super::element::{Element, ElementType};
+use super::source::{Shape, Source};
+use crate::error::Result;
+use crate::remote::steps::{Change, Recipe};
+
+/// Some of the samples of a source, in a given order.
+pub(crate) struct Picked<'a> {
+    source: &'a dyn Source,
+    samples: Vec<usize>,
+    shape: Shape,
+}
+
+impl<'a> Picked<'a> {
+    /// These samples.
+    pub(crate) fn new(source: &'a dyn Source, samples: Vec<usize>) -> Self {
+        let shape = Shape { samples: samples.len(), ..source.shape().clone() };
+        Self { source, samples, shape }
+    }
+
+    /// At most `most` of the samples that `kept` names (of all when it is not given), evenly spread over them.
+    pub(crate) fn at_most(source: &'a dyn Source, kept: Option<&[bool]>, most: usize) -> Self {
+        let members: Vec<usize> = (0..source.shape().samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+        let count = members.len().min(most);
+        Self::new(source, (0..count).map(|i| members[i * members.len() / count]).collect())
+    }
+}
+
+impl Source for Picked<'_> {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn prefetch(&self, samples: &[usize]) -> Result<()> {
+        self.source.prefetch(&samples.iter().map(|&i| self.samples[i]).collect::<Vec<_>>())
+    }
+
+    fn recipe(&self) -> Option<Recipe<'_>> {
+        self.source.recipe()?.then_pick(&self.samples)
+    }
+
+    fn announce(&self, _: &[Range<usize>], _: usize) {
+        // Where the picked rows lie is not foreseen, and what was foreseen before is over.
+        self.source.announce(&[], 0);
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        macro_rules! gathered {
+            ($variant:ident) => {{
+                let mut data = Vec::with_capacity(rows.len() * self.shape.features);
+                for &sample in &self.samples[rows.clone()] {
+                    self.source.visit(sample..sample + 1, &mut |block| {
+                        if let BlockData::$variant(own) = block.data() {
+                            data.extend((0..own.columns()).map(|column| own.get(0, column)));
+                        }
+                        Ok(())
+                    })?;
+                }
+                let rows_of = Rows::contiguous(&data, rows.len(), self.shape.features)?;
+                visit(Block::new(rows.start, BlockData::$variant(rows_of)))
+            }};
+        }
+        match self.shape.element {
+            ElementType::U8 => gathered!(U8),
+            ElementType::U16 => gathered!(U16),
+            ElementType::F32 => gathered!(F32),
+            ElementType::F64 => gathered!(F64),
+        }
+    }
+}
+
+/// A part of the data, numbered from its place in the whole: row i is sample number `first` + i.
+pub(crate) struct Placed<'a> {
+    source: &'a dyn Source,
+    first: usize,
+}
+
+impl<'a> Placed<'a> {
+    /// A part whose first sample is number `first` of all.
+    pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
+        Self { source, first }
+    }
+}
+
+impl Source for Placed<'_> {
+    fn shape(&self) -> &Shape {
+        self.source.shape()
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(parts, lanes);
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        self.source.visit(rows, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
+    }
+}
+
+/// A part of the data that is asked for by the numbers that its rows have in the whole.
+pub(crate) struct Numbered<'a> {
+    source: &'a dyn Source,
+    first: usize,
+}
+
+impl<'a> Numbered<'a> {
+    /// A part whose first sample is number `first` of all.
+    pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
+        Self { source, first }
+    }
+
+    fn own(&self, rows: &Range<usize>) -> Range<usize> {
+        rows.start - self.first..rows.end - self.first
+    }
+}
+
+impl Source for Numbered<'_> {
+    fn shape(&self) -> &Shape {
+        self.source.shape()
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(&parts.iter().map(|rows| self.own(rows)).collect::<Vec<_>>(), lanes);
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let own = self.own(&rows);
+        self.source.visit(own, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
+    }
+}
+
+/// What changes a sample, given its number and values.
+pub(crate) trait Alter: Sync {
+    fn alter(&self, sample: usize, row: &mut [f64]);
+
+    /// The change in a form that can be sent; a closure has none.
+    fn change(&self) -> Option<Change<'_>> {
+        None
+    }
+}
+
+impl<F: Fn(usize, &mut [f64]) + Sync> Alter for F {
+    fn alter(&self, sample: usize, row: &mut [f64]) {
+        self(sample, row);
+    }
+}
+
+impl Alter for Change<'_> {
+    fn alter(&self, sample: usize, row: &mut [f64]) {
+        self.apply(sample, row);
+    }
+
+    fn change(&self) -> Option<Change<'_>> {
+        Some(self.clone())
+    }
+}
+
+/// Every sample of a source changed by a function of its index and values. Floating point comes out: double for double
+/// data, single for the others.
+pub(crate) struct Changed<'a, F> {
+    source: &'a dyn Source,
+    shape: Shape,
+    change: F,
+}
+
+impl<'a, F: Alter> Changed<'a, F> {
+    /// Changes each sample where it is read.
+    pub(crate) fn new(source: &'a dyn Source, change: F) -> Self {
+        let element = if source.shape().element.is_double() { ElementType::F64 } else { ElementType::F32 };
+        let shape = Shape { element, ..source.shape().clone() };
+        Self { source, shape, change }
+    }
+}
+
+impl<F: Alter> Source for Changed<'_, F> {
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.source.feature_name(feature)
+    }
+
+    fn prefetch(&self, samples: &[usize]) -> Result<()> {
+        self.source.prefetch(samples)
+    }
+
+    fn recipe(&self) -> Option<Recipe<'_>> {
+        Some(self.source.recipe()?.then_change(self.change.change()?))
+    }
+
+    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.source.announce(parts, lanes);
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let features = self.shape.features;
+        self.source.visit(rows, &mut |block| {
+            macro_rules! changed {
+                ($variant:ident, $type:ty) => {{
+                    let mut data: Vec<$type> = vec![0.0; block.rows() * features];
+                    each_element!(block, own => data.par_chunks_mut(features.max(1)).enumerate().for_each_init(
+                        || vec![0.0; features],
+                        |values, (row, out)| {
+                            values.iter_mut().enumerate().for_each(|(j, v)| *v = own.get(row, j).widen());
+                            self.change.alter(block.first() + row, values);
+                            out.iter_mut().zip(values).for_each(|(out, v)| *out = *v as $type);
+                        },
+                    ));
+                    let rows = Rows::contiguous(&data, block.rows(), features)?;
+                    visit(Block::new(block.first(), BlockData::$variant(rows)))
+                }};
+            }
+            match self.shape.element {
+                ElementType::F64 => changed!(F64, f64),
+                _ => changed!(F32, f32),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::center::spatial_median::read_sample;
+    use crate::data::source::Memory;
+
+    #[test]
+    fn samples_are_picked_and_changed_where_they_are_read() {
+        let data: Vec<u8> = (0..12).collect();
+        let memory = Memory::new(&data, 4, 3).unwrap();
+        let picked = Picked::new(&memory, vec![3, 1]);
+        assert_eq!(picked.shape().samples, 2);
+        assert_eq!(read_sample(&picked, 0).unwrap(), [9.0, 10.0, 11.0]);
+        let halved = Changed::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
+        assert_eq!(halved.shape().element, ElementType::F32);
+        assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
+        let spread = Picked::at_most(&memory, Some(&[true, false, true, true]), 2);
+        assert_eq!(spread.samples, [0, 2]);
+    }
+}

@@ -1,0 +1,189 @@
+//! How many components: by what stands out from noise, or by the share of robust variance.
+//!
+//! Parallel analysis (Horn 1965) on the sphere: the eigenvalues of the directions of the least outlying half are compared
+//! with the largest one that remains when every cell's sign around the center is drawn anew (Hong, Sheng and Dobriban
+//! 2020), which keeps the noise and destroys what features have in common. Components that stand out are taken out before
+//! the next is judged (Dobriban and Owen 2019), since their energy would count as noise.
+
+use std::borrow::Cow;
+
+use rand_chacha::rand_core::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::center::mean;
+use crate::config::{Components, Config, Outlyingness, Screen, Solver, Weighting};
+use crate::data::source::Source;
+use crate::data::view::Changed;
+use crate::engine::local::Runner;
+use crate::error::Result;
+use crate::folds::Directions;
+use crate::numeric::linalg::Matrix;
+use crate::numeric::random::{Stream, generator};
+use crate::remote::steps::Change;
+use crate::screen::outlyingness;
+use crate::solver::decompose::Decomposer;
+
+/// Draws of signs; the largest of their eigenvalues is the level of noise.
+const DRAWS: usize = 5;
+/// How far above the level of noise a share has to be: noise itself is above it once in DRAWS + 1 times, by a few per cent
+/// or, with few samples, by a fifth.
+const MARGIN: f64 = 1.4;
+/// How certain eigenvalues have to be: they are only compared.
+const TOLERANCE: f64 = 1e-3;
+
+/// A number of components and why.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chosen {
+    pub components: usize,
+    pub reason: String,
+}
+
+/// The number of leading eigenvalues above the level of noise.
+pub(crate) fn standing_out(
+    config: &Config,
+    solver: Solver,
+    source: &dyn Source,
+    runner: &impl Runner,
+) -> Result<Chosen> {
+    let n = source.shape().samples;
+    let most = Components::Auto.at_most(source.shape());
+    let given = match &config.screen {
+        Screen::Outlyingness(screen) => screen.clone(),
+        _ => Outlyingness::default(),
+    };
+    mean::mean(source, None, runner)?; // proves that all numbers are finite
+    let outlying = outlyingness::outlyingness(&given, 1, source, config.seed, runner)?;
+    let kept = outlyingness::least_outlying(&outlying.values, outlyingness::majority(n, 1));
+    let center = mean::mean(source, Some(&kept), runner)?;
+    let found = {
+        let directions = Directions::new(&center, Weighting::InverseNorm, Some(&kept));
+        let decomposer = Decomposer { solver, d: most, tolerance: TOLERANCE, seed: config.seed, source, runner };
+        decomposer.exactly(directions, None, None)?.certified
+    };
+    let null = Null { config, solver, source, runner, center: &center, kept: &kept };
+    let mut count = 0;
+    let mut noise = null.level(&found.vectors.first_columns(0), 0)?;
+    while count < most && found.values.get(count).is_some_and(|share| *share > MARGIN * noise) {
+        count += 1;
+        noise = null.level(&found.vectors.first_columns(count), count)?;
+    }
+    let level = found.values.get(count).copied().unwrap_or(0.0);
+    let reason = if count == 0 {
+        format!("no component stands out from noise (largest share {level:.4}, noise {noise:.4}); 1 is kept")
+    } else {
+        format!(
+            "{count} components stand out from noise; the next has a share of {level:.4}, where noise reaches {noise:.4}"
+        )
+    };
+    Ok(Chosen { components: count.max(1), reason })
+}
+
+/// Data without what features have in common.
+struct Null<'a, R> {
+    config: &'a Config,
+    solver: Solver,
+    source: &'a dyn Source,
+    runner: &'a R,
+    center: &'a [f64],
+    kept: &'a [bool],
+}
+
+impl<R: Runner> Null<'_, R> {
+    /// The largest eigenvalue of directions whose first components are taken out and whose signs are drawn.
+    fn level(&self, components: &Matrix, round: usize) -> Result<f64> {
+        let (n, features) = (self.source.shape().samples, self.center.len());
+        let origin = vec![0.0; features];
+        let directions = Directions::new(&origin, Weighting::Uniform, Some(self.kept));
+        let mut level = 0.0f64;
+        for draw in 0..DRAWS {
+            let flips = Flips {
+                center: Cow::Borrowed(self.center),
+                components: Cow::Borrowed(components),
+                seed: self.config.seed,
+                first: (round * DRAWS + draw) * n,
+            };
+            let flipped = Changed::new(self.source, Change::Flipped(flips));
+            let decomposer = Decomposer {
+                solver: self.solver,
+                d: 1,
+                tolerance: TOLERANCE,
+                seed: self.config.seed,
+                source: &flipped,
+                runner: self.runner,
+            };
+            level = level.max(decomposer.exactly(directions, None, None)?.certified.values[0]);
+        }
+        Ok(level)
+    }
+}
+
+/// Directions less what some components explain of them, with signs drawn anew.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Flips<'a> {
+    center: Cow<'a, [f64]>,
+    components: Cow<'a, Matrix>,
+    seed: u64,
+    /// The draw of the first sample; every sample of every draw has signs of its own.
+    first: usize,
+}
+
+impl Flips<'_> {
+    pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
+        unexplained(row, &self.center, &self.components);
+        let mut signs = generator(self.seed, Stream::Signs);
+        signs.set_word_pos(((self.first + sample) as u128) << 32);
+        for cells in row.chunks_mut(64) {
+            let mut bits = signs.next_u64();
+            for x in cells {
+                *x = if bits & 1 == 1 { -*x } else { *x };
+                bits >>= 1;
+            }
+        }
+    }
+}
+
+/// Turns a sample into its direction, less what some components explain of it.
+fn unexplained(row: &mut [f64], center: &[f64], components: &Matrix) {
+    row.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
+    let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if length == 0.0 {
+        return;
+    }
+    row.iter_mut().for_each(|x| *x /= length);
+    for k in 0..components.columns() {
+        let along: f64 = row.iter().enumerate().map(|(j, x)| x * components[(j, k)]).sum();
+        row.iter_mut().enumerate().for_each(|(j, x)| *x -= along * components[(j, k)]);
+    }
+}
+
+/// The least number of leading variances that make up a share of the total.
+pub(crate) fn reaching(share: f64, variances: &[f64], total: f64) -> Chosen {
+    let mut sum = 0.0;
+    for (i, variance) in variances.iter().enumerate() {
+        sum += variance;
+        if sum >= share * total {
+            let reason =
+                format!("{} components explain {:.4} of the robust variance, at least {share}", i + 1, sum / total);
+            return Chosen { components: i + 1, reason };
+        }
+    }
+    let reason = format!(
+        "{} components, the most that are looked at, explain {:.4} of the robust variance, less than {share}; give the number \
+         of components",
+        variances.len(),
+        sum / total
+    );
+    Chosen { components: variances.len(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_takes_as_few_components_as_reach_it() {
+        assert_eq!(reaching(0.5, &[5.0, 3.0, 1.0], 10.0).components, 1);
+        assert_eq!(reaching(0.81, &[5.0, 3.0, 1.0], 10.0).components, 3);
+        assert_eq!(reaching(0.99, &[5.0, 3.0, 1.0], 10.0).components, 3);
+    }
+}

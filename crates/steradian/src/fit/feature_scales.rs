@@ -1,0 +1,91 @@
+//! Robust statistics of each feature: scales to divide by, the total variance, limits of residuals.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use crate::center::{mean, median};
+use crate::data::source::Source;
+use crate::data::view::{Changed, Picked};
+use crate::engine::local::Runner;
+use crate::error::Result;
+use crate::folds::Gathered;
+use crate::numeric::statistics::{NORMAL_MAD, robust_scale};
+use crate::remote::steps::Change;
+
+/// Samples that a feature's statistics come from where all would be too many, evenly spread over them.
+pub(crate) const STATISTIC_SAMPLES: usize = 2048;
+/// Columns that are gathered at a time.
+pub(crate) const SLAB_COLUMNS: usize = 2048;
+
+/// The median of each feature and its median absolute deviation times 1.4826, exact.
+pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
+    let middle = median::median(source, None, runner)?;
+    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
+    let deviation = median::median(&away, None, runner)?.into_iter().map(|d| NORMAL_MAD * d).collect();
+    Ok((middle, deviation))
+}
+
+/// A normal distribution's standard deviation is its mean absolute deviation times this.
+const NORMAL_MEAN_DEVIATION: f64 = 1.2533;
+
+/// What to divide each feature by: its median absolute deviation. A feature whose values are mostly equal has none; its
+/// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes.
+pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
+    let (middle, mut scales) = median_and_deviation(source, runner)?;
+    if scales.iter().all(|s| *s > 0.0) {
+        return Ok((scales, None));
+    }
+    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
+    let away = mean::mean(&away, None, runner)?;
+    let mut mostly_equal = Vec::new();
+    for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {
+        *scale = if away[j] > 0.0 { NORMAL_MEAN_DEVIATION * away[j] } else { 1.0 };
+        if away[j] > 0.0 {
+            mostly_equal.push(j);
+        }
+    }
+    let warning = (!mostly_equal.is_empty()).then(|| {
+        let name = |&j: &usize| source.feature_name(j).map_or_else(|| j.to_string(), |name| format!("{j} ({name})"));
+        let names: Vec<String> = mostly_equal.iter().take(5).map(name).collect();
+        format!(
+            "{} of {} features have a median absolute deviation of 0 although they change, since more than half of their \
+             values are equal, and are scaled by their mean absolute deviation, which outliers can move: {}{}; leave \
+             them out if that is not meant",
+            mostly_equal.len(),
+            scales.len(),
+            names.join(", "),
+            if mostly_equal.len() > names.len() { ", .." } else { "" }
+        )
+    });
+    Ok((scales, warning))
+}
+
+/// The sum over features of the squared robust scale of the kept samples.
+pub(crate) fn total_variance(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<f64> {
+    let squares = each(source, kept, runner, |values| robust_scale(values).powi(2))?;
+    Ok(squares.iter().sum())
+}
+
+/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the kept samples.
+pub(crate) fn each(
+    source: &dyn Source,
+    kept: Option<&[bool]>,
+    runner: &impl Runner,
+    statistic: impl Fn(&mut [f64]) -> f64 + Sync,
+) -> Result<Vec<f64>> {
+    let picked = Picked::at_most(source, kept, STATISTIC_SAMPLES);
+    let (rows, features) = (picked.shape().samples, picked.shape().features);
+    let mut out = Vec::with_capacity(features);
+    for start in (0..features).step_by(SLAB_COLUMNS) {
+        let columns = start..(start + SLAB_COLUMNS).min(features);
+        let slab = runner.run(&Gathered::new(columns.clone(), features), &picked)?;
+        out.extend(runner.compute(|| {
+            (0..columns.len())
+                .into_par_iter()
+                .map(|j| statistic(&mut (0..rows).map(|i| slab[(i, j)]).collect::<Vec<_>>()))
+                .collect::<Vec<_>>()
+        }));
+    }
+    Ok(out)
+}

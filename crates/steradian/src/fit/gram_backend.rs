@@ -1,0 +1,269 @@
+//! A fit that judges samples, within one n x n matrix of exact products: after it is summed, the rounds read no data.
+//!
+//! | symbol | here | shape |
+//! |---|---|---|
+//! | o, a whole number | `origin` | D |
+//! | K_ij = (x_i - o)'(x_j - o) | `products` | n x n |
+//! | a point o + sum a_i (x_i - o), with sum a_i = 1 | [`Mixture`] | n |
+//! | vectors v = sum c_i (x_i - o), with sum c_i = 0 | [`Combinations`] | n x k |
+//!
+//! Since the c_i sum to zero, v is the same around any point. Scores are (K c)_i - a'K c, squared lengths
+//! K_ii - 2 (K a)_i + a'K a, and the operator of weights w applied to y is W (I - 1 a') K (I - a 1') W y. u8 and u16 data give
+//! whole numbers in K, so what cancels in a length is not lost before. Cost: one pair pass; 2 n^2 l flops for each
+//! application of the operator; at the end one pass for the center and one for the components.
+
+use super::pass_backend::{Around, Ground};
+use crate::center::spatial_median::{self, Start};
+use crate::config::{Center, Config, Outlyingness, Solver, Weighting};
+use crate::engine::local::Runner;
+use crate::error::Result;
+use crate::folds::{Directions, DistancesSum, sine_outside};
+use crate::numeric::linalg::{Matrix, product};
+use crate::numeric::statistics::median;
+use crate::screen::outlyingness::{self, Outlying};
+use crate::solver::decompose::{Decomposed, Decomposer};
+use crate::solver::gram::{self, Cosines, products_around, recenter, whole_origin};
+use crate::solver::krylov::{self, Width};
+use crate::solver::operator::Operator;
+
+/// A squared length below this share of the terms it is the difference of is zero.
+const COINCIDENT: f64 = 1e-10;
+/// Sines below this are rounding.
+const SINE_ROUNDING: f64 = 1e-6;
+/// A combination whose squared length is below this share of the longest one's is rounding.
+const SHORT: f64 = 1e-12;
+
+/// The matrix, and what a fit wants of it.
+pub(crate) struct WithinMatrix<'a, 'b, R> {
+    config: &'a Config,
+    decomposer: &'a Decomposer<'b, R>,
+    warnings: &'a mut Vec<String>,
+    origin: Vec<f64>,
+    products: Matrix,
+    /// Where the search for the next spatial median may begin.
+    start: Option<Start>,
+}
+
+/// A point as shares of the samples.
+#[derive(Debug, Clone)]
+pub(crate) struct Mixture {
+    shares: Vec<f64>,
+    /// The distance of each sample from it; 0 for a sample that lies on it.
+    lengths: Vec<f64>,
+}
+
+/// Vectors as differences of samples.
+pub(crate) struct Combinations {
+    /// c, as columns.
+    columns: Matrix,
+    /// K c.
+    images: Matrix,
+}
+
+impl<'a, 'b, R: Runner> WithinMatrix<'a, 'b, R> {
+    /// Sums the matrix, where the solver asks for it and its numbers are exact; one pair pass.
+    pub(crate) fn new(
+        config: &'a Config,
+        decomposer: &'a Decomposer<'b, R>,
+        warnings: &'a mut Vec<String>,
+    ) -> Result<Option<Self>> {
+        let shape = decomposer.source.shape();
+        let middle = match (decomposer.solver, &config.center) {
+            (Solver::Gram, Center::Mean | Center::SpatialMedian) => whole_origin(shape.element),
+            _ => None,
+        };
+        let Some(middle) = middle else { return Ok(None) };
+        let origin = vec![middle; shape.features];
+        let products = products_around(&origin, decomposer.source, decomposer.runner)?;
+        Ok(Some(Self { config, decomposer, warnings, origin, products, start: None }))
+    }
+
+    fn times(&self, columns: &Matrix) -> Matrix {
+        self.decomposer.runner.compute(|| product(&self.products, columns))
+    }
+
+    fn mixture(&self, shares: Vec<f64>) -> Mixture {
+        let n = shares.len();
+        let column = Matrix::from_vec(n, 1, shares);
+        let b = self.times(&column);
+        let c: f64 = column.data().iter().zip(b.data()).map(|(a, b)| a * b).sum();
+        let length = |i: usize| {
+            let own = self.products[(i, i)];
+            let square = own - 2.0 * b.data()[i] + c;
+            if square > COINCIDENT * (own + c.abs()) { square.sqrt() } else { 0.0 }
+        };
+        Mixture { lengths: (0..n).map(length).collect(), shares: column.into_vec() }
+    }
+
+    /// Vectors of unit length out of orthogonal ones; those that are only rounding are left out.
+    fn combinations(&self, columns: Matrix) -> Combinations {
+        let images = self.times(&columns);
+        let squares: Vec<f64> = (0..columns.columns())
+            .map(|j| (0..columns.rows()).map(|i| columns[(i, j)] * images[(i, j)]).sum())
+            .collect();
+        let longest = squares.iter().fold(0.0f64, |m, s| m.max(*s));
+        let whole = squares.iter().take_while(|s| **s > SHORT * longest).count();
+        let unit = |matrix: &Matrix| {
+            let mut unit = matrix.first_columns(whole);
+            let rows = unit.data_mut().chunks_exact_mut(whole.max(1));
+            rows.for_each(|row| row.iter_mut().zip(&squares).for_each(|(x, s)| *x /= s.sqrt()));
+            unit
+        };
+        Combinations { columns: unit(&columns), images: unit(&images) }
+    }
+}
+
+/// The scores of all samples from a point: K c without its mean over the shares.
+fn scores(point: &Mixture, images: &Matrix) -> Matrix {
+    let mut scores = images.clone();
+    let mut at_point = vec![0.0; images.columns()];
+    for (row, a) in images.data().chunks_exact(images.columns().max(1)).zip(&point.shares) {
+        at_point.iter_mut().zip(row).for_each(|(sum, x)| *sum += a * x);
+    }
+    let rows = scores.data_mut().chunks_exact_mut(images.columns().max(1));
+    rows.for_each(|row| row.iter_mut().zip(&at_point).for_each(|(x, c)| *x -= c));
+    scores
+}
+
+/// c = (I - a 1') W y: the same vectors as differences of samples.
+fn differences(point: &Mixture, weights: &[f64], y: &Matrix) -> Matrix {
+    let mut columns = y.clone();
+    let mut sums = vec![0.0; y.columns()];
+    for (row, w) in columns.data_mut().chunks_exact_mut(y.columns().max(1)).zip(weights) {
+        row.iter_mut().zip(&mut sums).for_each(|(x, sum)| {
+            *x *= w;
+            *sum += *x;
+        });
+    }
+    let rows = columns.data_mut().chunks_exact_mut(y.columns().max(1));
+    rows.zip(&point.shares).for_each(|(row, a)| row.iter_mut().zip(&sums).for_each(|(x, sum)| *x -= a * sum));
+    columns
+}
+
+fn scale_rows(matrix: &mut Matrix, weights: &[f64]) {
+    let width = matrix.columns().max(1);
+    let rows = matrix.data_mut().chunks_exact_mut(width);
+    rows.zip(weights).for_each(|(row, w)| row.iter_mut().for_each(|x| *x *= w));
+}
+
+/// The weight of each sample, with the mass of all of them at 1; 0 for those that do not speak.
+fn weights(around: &Around<'_, Mixture>) -> Vec<f64> {
+    let factor = |i: usize| around.factors.map_or(1.0, |factors| factors[i]);
+    let speaks = |i: usize, length: f64| {
+        around.kept.is_none_or(|kept| kept[i]) && (length > 0.0 || around.weighting == Weighting::Uniform)
+    };
+    let lengths = || around.point.lengths.iter().copied().enumerate();
+    let mass: f64 = lengths().filter(|&(i, length)| speaks(i, length)).map(|(i, _)| factor(i).powi(2)).sum();
+    lengths()
+        .map(|(i, length)| match around.weighting {
+            _ if !speaks(i, length) => 0.0,
+            Weighting::Uniform => factor(i) / mass.sqrt(),
+            Weighting::InverseNorm => factor(i) / length / mass.sqrt(),
+        })
+        .collect()
+}
+
+/// W (I - 1 a') K (I - a 1') W.
+struct Weighted<'a, 'b, 'c, R> {
+    within: &'a WithinMatrix<'b, 'c, R>,
+    point: &'a Mixture,
+    weights: &'a [f64],
+}
+
+impl<R: Runner> Operator for Weighted<'_, '_, '_, R> {
+    fn dimension(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn apply(&self, y: &Matrix) -> Result<Matrix> {
+        self.within.decomposer.runner.check_cancelled()?;
+        let images = self.within.times(&differences(self.point, self.weights, y));
+        let mut applied = scores(self.point, &images);
+        scale_rows(&mut applied, self.weights);
+        Ok(applied)
+    }
+}
+
+impl<R: Runner> Ground for WithinMatrix<'_, '_, R> {
+    type Point = Mixture;
+    type Vectors = Combinations;
+
+    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<Outlying> {
+        let Decomposer { d, seed, runner, .. } = *self.decomposer;
+        outlyingness::within(screen, d, &self.products, seed, runner)
+    }
+
+    fn mean(&mut self, kept: &[bool]) -> Result<Mixture> {
+        let share = 1.0 / kept.iter().filter(|&&k| k).count() as f64;
+        Ok(self.mixture(kept.iter().map(|&k| if k { share } else { 0.0 }).collect()))
+    }
+
+    fn center(&mut self, kept: &[bool]) -> Result<Mixture> {
+        let mean = self.mean(kept)?;
+        if self.config.center == Center::Mean {
+            return Ok(mean);
+        }
+        let shape = self.decomposer.source.shape();
+        let start = self.start.take().unwrap_or_else(|| {
+            let distances: Vec<f64> = mean.lengths.iter().zip(kept).filter(|(_, k)| **k).map(|(l, _)| *l).collect();
+            Start::measured(mean.shares, median(distances), self.origin[0], shape.element)
+        });
+        let (shares, warning) = spatial_median::by_gram(&self.products, Some(kept), &start, self.decomposer.runner)?;
+        self.warnings.extend(warning);
+        self.start = Some(start.at(shares.clone()));
+        Ok(self.mixture(shares))
+    }
+
+    fn roughly(&mut self, around: &Around<'_, Mixture>, start: Option<&Combinations>) -> Result<Combinations> {
+        let Decomposer { d, seed, runner, .. } = *self.decomposer;
+        let weights = weights(around);
+        let operator = Weighted { within: self, point: around.point, weights: &weights };
+        // The eigenvector of a vector v of data space is its weighted scores.
+        let begin = start.map(|start| {
+            let mut begin = scores(around.point, &start.images);
+            scale_rows(&mut begin, &weights);
+            begin
+        });
+        let count = Width::for_components(d, weights.len()).0;
+        let tolerance = self.decomposer.rough_tolerance();
+        let found = krylov::top_vectors(&operator, begin.as_ref(), (d, count), tolerance, seed, runner)?;
+        Ok(self.combinations(differences(around.point, &weights, &found)))
+    }
+
+    fn count(vectors: &Combinations) -> usize {
+        vectors.columns.columns()
+    }
+
+    fn distances(&mut self, point: &Mixture, vectors: &Combinations) -> Result<DistancesSum> {
+        let d = self.decomposer.d;
+        let scores = scores(point, &vectors.images.first_columns(d));
+        let sine = |(length, scores): (&f64, &[f64])| match *length > 0.0 {
+            true => sine_outside(scores, 1.0 / length, SINE_ROUNDING),
+            false => 0.0,
+        };
+        let sines = point.lengths.iter().zip(scores.data().chunks_exact(d)).map(sine).collect();
+        Ok(DistancesSum { lengths: point.lengths.clone(), sines, scores: Vec::new() })
+    }
+
+    fn exactly(
+        &mut self,
+        around: &Around<'_, Mixture>,
+        _start: Option<&Combinations>,
+    ) -> Result<(Vec<f64>, Decomposed)> {
+        let Decomposer { source, runner, .. } = *self.decomposer;
+        let shares = Matrix::from_vec(around.point.shares.len(), 1, around.point.shares.clone());
+        let center = gram::mixture_of(&self.origin, &shares, source, runner)?;
+        let plain = Directions::new(&center, around.weighting, around.kept);
+        let directions = around.factors.map_or(plain, |factors| plain.reweighted(factors));
+        let mut matrix = std::mem::take(&mut self.products);
+        let cosines = recenter(&mut matrix, &shares, &directions, runner).map(|(lengths, rounding)| Cosines {
+            speaks: vec![true; lengths.len()],
+            matrix,
+            lengths: Some(lengths),
+            rounding,
+        });
+        // Where too many digits were lost, the products are summed again, around the center.
+        let decomposed = self.decomposer.exactly(directions, cosines, None)?;
+        Ok((center, decomposed))
+    }
+}

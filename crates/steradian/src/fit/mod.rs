@@ -1,0 +1,115 @@
+//! The whole of a fit: scales of features, the number of components, and one embedding or several.
+
+pub(crate) mod assemble;
+pub(crate) mod builder;
+pub(crate) mod cells;
+pub(crate) mod component_count;
+pub(crate) mod feature_scales;
+pub(crate) mod gram_backend;
+pub(crate) mod origin;
+pub(crate) mod pass_backend;
+pub(crate) mod plan;
+pub(crate) mod rounds;
+pub(crate) mod screening;
+pub(crate) mod signs;
+pub(crate) mod sine_loss;
+pub(crate) mod stages;
+pub(crate) mod total_variance;
+
+use std::borrow::Cow;
+
+use crate::center::mean;
+use crate::config::{Cells, Center, Components, Config, Scaling, Solver};
+use crate::data::source::Source;
+use crate::data::view::Changed;
+use crate::engine::local::{Local, Runner};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::remote::steps::Change;
+use component_count::Chosen;
+use plan::Plan;
+use stages::embed;
+
+/// Fits a model to all samples of a source, on threads of this process.
+///
+/// It is [`fit_on`] compiled once, here: programs that use it do not compile the engine anew.
+pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
+    fit_on(config, source, runner)
+}
+
+/// Fits a model to all samples of a source, wherever passes run.
+pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
+    if config.method.is_baseline() {
+        return Err(Error::asked(format!(
+            "the method {} is a baseline; fit it with the crate steradian-baselines",
+            config.method.name()
+        )));
+    }
+    let solver = Plan::for_source(config, source, runner.threads())?.solver;
+    let before = runner.passes();
+    let changed = config.scaling != Scaling::None || config.cells == Cells::Clean;
+    if changed && source.shape().element.is_float() {
+        mean::mean(source, None, runner)?; // proves that all numbers are finite, before they are changed
+    }
+    let mut model = match config.scaling {
+        Scaling::None => fit_counted(config, solver, source, runner)?,
+        Scaling::Mad => fit_scaled(config, solver, source, runner)?,
+    };
+    model.config = config.clone();
+    model.passes = runner.passes() - before;
+    Ok(model)
+}
+
+/// With every feature divided by its robust scale.
+fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    let (scale, warning) = feature_scales::scales(source, runner)?;
+    let scaled = Changed::new(source, Change::Divided(Cow::Borrowed(&scale)));
+    let mut inner = config.clone();
+    if let Center::Given(point) = &mut inner.center {
+        point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
+    }
+    let mut model = fit_counted(&inner, solver, &scaled, runner)?;
+    model.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
+    model.shape = source.shape().clone();
+    model.scale = Some(scale);
+    model.warnings.extend(warning);
+    Ok(model)
+}
+
+/// With the number of components found where it is not given.
+fn fit_counted<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    let most = config.components.at_most(source.shape());
+    let chosen = match config.components {
+        Components::Count(_) => None,
+        Components::Auto => Some(component_count::standing_out(config, solver, source, runner)?),
+        Components::Share(share) => {
+            let first = fit_cells(config, most, solver, source, runner)?;
+            let total = feature_scales::total_variance(source, Some(&first.kept), runner)?;
+            let chosen = component_count::reaching(share, &first.variances, total);
+            if chosen.components == most {
+                return Ok(explained(first, Some(chosen), Some(total)));
+            }
+            Some(chosen)
+        }
+    };
+    let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
+    let model = fit_cells(config, d, solver, source, runner)?;
+    let total = match config.total_variance || matches!(config.components, Components::Share(_)) {
+        true => Some(feature_scales::total_variance(source, Some(&model.kept), runner)?),
+        false => None,
+    };
+    Ok(explained(model, chosen, total))
+}
+
+fn explained(mut model: Model, chosen: Option<Chosen>, total: Option<f64>) -> Model {
+    model.total_variance = total;
+    model.chosen = chosen.map(|chosen| chosen.reason);
+    model
+}
+
+fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+    match config.cells {
+        Cells::Keep => embed(config, d, solver, source, runner),
+        Cells::Clean => cells::clean(config, d, solver, source, runner),
+    }
+}

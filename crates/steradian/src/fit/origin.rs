@@ -1,0 +1,157 @@
+//! What a checkpoint belongs to: data, parameters and program, fact by fact, so that a difference can be named.
+
+use std::hash::{DefaultHasher, Hasher};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::codec::digest;
+use crate::config::{Center, Config, Solver};
+use crate::data::block::each_element;
+use crate::data::element::Element;
+use crate::data::source::Source;
+use crate::error::{Error, Result};
+use crate::model::file;
+
+/// Rows that are looked at, at most: the first, the last, and others evenly between them.
+const SAMPLED_ROWS: usize = 64;
+/// Values longer than this are not quoted in messages.
+const QUOTED: usize = 40;
+
+/// Of which data and parameters a checkpoint is. Threads and memory are no part of it: they may change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin(Vec<(String, String)>);
+
+impl Origin {
+    /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
+    pub fn new(config: &Config, solver: Solver, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
+        let shape = source.shape();
+        let mut facts: Vec<(String, String)> = [
+            ("version of steradian", env!("CARGO_PKG_VERSION").to_owned()),
+            ("instruction set", format!("{:?}", pulp::Arch::new()).split('(').next().unwrap_or_default().to_owned()),
+            ("samples", shape.samples.to_string()),
+            ("features", shape.features.to_string()),
+            ("element type", shape.element.name().to_owned()),
+            ("image size", shape.image.map_or("none".to_owned(), |(height, width)| format!("{height} x {width}"))),
+            ("file size", file_bytes.map_or("none".to_owned(), |bytes| format!("{bytes} bytes"))),
+            ("method", config.method.name().to_owned()),
+            ("seed", config.seed.to_string()),
+            ("total_variance", config.total_variance.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        if let Value::Object(parameters) = file::parameters(config, None) {
+            let mut parameters: Vec<_> = parameters.into_iter().map(|(name, value)| (name, text(&value))).collect();
+            parameters.sort();
+            facts.extend(parameters);
+        }
+        if let Center::Given(point) = &config.center {
+            facts.push(("the numbers of the given center".to_owned(), hex(digest(point))));
+        }
+        facts.push(("the solver that runs".to_owned(), solver.name().to_owned()));
+        facts.push(("the fingerprint of sampled rows".to_owned(), hex(fingerprint(source)?)));
+        Ok(Self(facts))
+    }
+
+    /// As text, for the head of a file.
+    pub fn to_text(&self) -> Result<String> {
+        serde_json::to_string(&self.0).map_err(|e| Error::asked(format!("cannot be written as text: {e}")))
+    }
+
+    /// What [`Origin::to_text`] wrote.
+    pub fn from_text(text: &str) -> Result<Self> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|e| Error::data(format!("not the data and parameters of a checkpoint: {e}")))
+    }
+
+    /// The first difference between the fit that made a checkpoint and the one that `now` wants to go on, in words.
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        let find = |facts: &[(String, String)], name: &str| {
+            let found = facts.iter().find(|(other, _)| other == name);
+            found.map_or("not set".to_owned(), |(_, value)| value.clone())
+        };
+        let names = self.0.iter().chain(&now.0).map(|(name, _)| name);
+        names.map(|name| (name, find(&self.0, name), find(&now.0, name))).find(|(_, then, now)| then != now).map(
+            |(name, then, now)| match then.len().max(now.len()) > QUOTED {
+                true => format!("{name} was another one"),
+                false => format!("{name} was {then} and is {now} now"),
+            },
+        )
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+/// A digest of the numbers of a few rows.
+fn fingerprint(source: &dyn Source) -> Result<u64> {
+    let samples = source.shape().samples;
+    let count = samples.min(SAMPLED_ROWS);
+    let rows: Vec<usize> = (0..count).map(|i| i * (samples - 1) / (count - 1).max(1)).collect();
+    source.prefetch(&rows)?;
+    source.announce(&[], 0);
+    let mut hasher = DefaultHasher::new();
+    for row in rows {
+        source.visit(row..row + 1, &mut |block| {
+            each_element!(block, data => {
+                for column in 0..data.columns() {
+                    hasher.write_u64(data.get(0, column).widen().to_bits());
+                }
+            });
+            Ok(())
+        })?;
+    }
+    Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Method;
+    use crate::data::source::Memory;
+
+    fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> Origin {
+        let source = Memory::new(data, data.len() / features, features).unwrap();
+        Origin::new(config, Solver::Krylov, &source, bytes).unwrap()
+    }
+
+    #[test]
+    fn a_difference_is_named() {
+        let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
+        let config = Config::new(Method::Tae, 5);
+        let then = origin(&data, 6, &config, Some(4800));
+        assert_eq!(then.difference(&origin(&data, 6, &config, Some(4800))), None);
+        assert_eq!(Origin::from_text(&then.to_text().unwrap()).unwrap(), then);
+        let differs = |now: Origin, words: &str| {
+            let said = then.difference(&now).unwrap();
+            assert!(said.contains(words), "{said}");
+            assert!(now.difference(&then).is_some());
+        };
+        differs(origin(&data, 5, &config, Some(4800)), "samples was 100 and is 120 now");
+        differs(origin(&data, 6, &config, Some(4801)), "file size was 4800 bytes and is 4801 bytes now");
+        differs(origin(&data, 6, &Config::new(Method::Tae, 6), Some(4800)), "n_components was 5 and is 6 now");
+        differs(origin(&data, 6, &Config::new(Method::Robust, 5), Some(4800)), "method was tae and is robust now");
+        differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");
+        let given = |x: f64| Config { center: Center::Given(vec![x; 6]), ..config.clone() };
+        let said = origin(&data, 6, &given(1.0), None).difference(&origin(&data, 6, &given(2.0), None)).unwrap();
+        assert!(said.contains("numbers of the given center"), "{said}");
+    }
+
+    #[test]
+    fn one_number_in_a_sampled_row_is_enough() {
+        let data: Vec<f64> = (0..70_000).map(f64::from).collect();
+        let then = origin(&data, 7, &Config::new(Method::Ae, 2), None);
+        for row in [0, 9_999 * 32 / 63, 9_999] {
+            let mut other = data.clone();
+            other[row * 7 + 3] += 0.5;
+            let said = then.difference(&origin(&other, 7, &Config::new(Method::Ae, 2), None)).unwrap();
+            assert!(said.contains("fingerprint of sampled rows"), "{said}");
+        }
+    }
+}

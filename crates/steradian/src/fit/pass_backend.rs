@@ -1,0 +1,131 @@
+//! Where a fit that judges samples takes place: in the data, by passes, or within the n x n matrix, without any.
+//!
+//! Centers, weights and subspaces take turns there many times (`rounds.rs`). A ground says what a point and a subspace
+//! are on it; only the last decomposition gives both in the units of the data.
+
+use crate::center::spatial_median::{self, Start};
+use crate::center::{self, mean};
+use crate::config::{Center, Config, Outlyingness, Weighting};
+use crate::engine::local::Runner;
+use crate::error::Result;
+use crate::folds::{Directions, Distances, DistancesSum};
+use crate::kernel::operand::Precision;
+use crate::numeric::linalg::Matrix;
+use crate::screen::outlyingness::{self, Outlying};
+use crate::solver::decompose::{Decomposed, Decomposer};
+
+/// Whose directions from a point, and how much each says.
+#[derive(Debug)]
+pub(crate) struct Around<'a, P> {
+    pub point: &'a P,
+    pub weighting: Weighting,
+    pub kept: Option<&'a [bool]>,
+    /// A factor of each sample's weight.
+    pub factors: Option<&'a [f64]>,
+}
+
+/// What the rounds of a fit need.
+pub(crate) trait Ground {
+    /// A center.
+    type Point;
+    /// Orthonormal vectors, d of them or more.
+    type Vectors;
+
+    /// How far each sample lies from the bulk.
+    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<Outlying>;
+
+    /// The mean of some samples.
+    fn mean(&mut self, kept: &[bool]) -> Result<Self::Point>;
+
+    /// The center of some samples, as the configuration asks.
+    fn center(&mut self, kept: &[bool]) -> Result<Self::Point>;
+
+    /// The top vectors, good enough to compute weights from; iterations begin at `start`.
+    fn roughly(&mut self, around: &Around<'_, Self::Point>, start: Option<&Self::Vectors>) -> Result<Self::Vectors>;
+
+    /// How many vectors there are.
+    fn count(vectors: &Self::Vectors) -> usize;
+
+    /// How all samples lie to the first d of some vectors.
+    fn distances(&mut self, point: &Self::Point, vectors: &Self::Vectors) -> Result<DistancesSum>;
+
+    /// The center in data units and the answer, to the tolerance and with its certificate.
+    fn exactly(
+        &mut self,
+        around: &Around<'_, Self::Point>,
+        start: Option<&Self::Vectors>,
+    ) -> Result<(Vec<f64>, Decomposed)>;
+}
+
+/// In the data: points are points, vectors are columns of D numbers, and everything is a pass.
+pub(crate) struct ByPasses<'a, 'b, R> {
+    config: &'a Config,
+    decomposer: &'a Decomposer<'b, R>,
+    warnings: &'a mut Vec<String>,
+    /// Where the search for the next spatial median may begin.
+    start: Option<Start>,
+}
+
+impl<'a, 'b, R: Runner> ByPasses<'a, 'b, R> {
+    pub(crate) fn new(config: &'a Config, decomposer: &'a Decomposer<'b, R>, warnings: &'a mut Vec<String>) -> Self {
+        Self { config, decomposer, warnings, start: None }
+    }
+}
+
+fn directions<'a>(around: &Around<'a, Vec<f64>>) -> Directions<'a> {
+    let directions = Directions::new(around.point, around.weighting, around.kept);
+    match around.factors {
+        Some(factors) => directions.reweighted(factors),
+        None => directions,
+    }
+}
+
+impl<R: Runner> Ground for ByPasses<'_, '_, R> {
+    type Point = Vec<f64>;
+    type Vectors = Matrix;
+
+    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<Outlying> {
+        let Decomposer { d, source, seed, runner, .. } = *self.decomposer;
+        if source.shape().element.is_float() {
+            mean::mean(source, None, runner)?; // proves that all numbers are finite
+        }
+        outlyingness::outlyingness(screen, d, source, seed, runner)
+    }
+
+    fn mean(&mut self, kept: &[bool]) -> Result<Vec<f64>> {
+        mean::mean(self.decomposer.source, Some(kept), self.decomposer.runner)
+    }
+
+    fn center(&mut self, kept: &[bool]) -> Result<Vec<f64>> {
+        let Decomposer { source, seed, runner, .. } = *self.decomposer;
+        if self.config.center != Center::SpatialMedian {
+            return center::simple(&self.config.center, source, Some(kept), runner);
+        }
+        let start = match self.start.take() {
+            Some(start) => start,
+            None => Start::within(source, Some(kept), seed)?,
+        };
+        let (point, warning) = spatial_median::by_passes(source, Some(kept), &start, runner)?;
+        self.warnings.extend(warning);
+        self.start = Some(start.at(point.clone()));
+        Ok(point)
+    }
+
+    fn roughly(&mut self, around: &Around<'_, Vec<f64>>, start: Option<&Matrix>) -> Result<Matrix> {
+        self.decomposer.roughly(directions(around), start)
+    }
+
+    fn count(vectors: &Matrix) -> usize {
+        vectors.columns()
+    }
+
+    fn distances(&mut self, point: &Vec<f64>, vectors: &Matrix) -> Result<DistancesSum> {
+        let Decomposer { d, source, runner, .. } = *self.decomposer;
+        let (vectors, element) = (vectors.first_columns(d), source.shape().element);
+        runner.run(&Distances::new(point, &vectors, Precision::Working, element), source)
+    }
+
+    fn exactly(&mut self, around: &Around<'_, Vec<f64>>, start: Option<&Matrix>) -> Result<(Vec<f64>, Decomposed)> {
+        Ok((around.point.clone(), self.decomposer.exactly(directions(around), None, start)?))
+    }
+}

@@ -1,0 +1,204 @@
+//! A screen on its own, as a step before any estimator: who is trusted, by what measure, and the same measure of new
+//! samples.
+//!
+//! | screen | measure | trusted |
+//! |---|---|---|
+//! | cone | the angle to the pivot, in degrees | within the cone |
+//! | outlyingness | o, the largest standardised distance along the directions | o^(2/3) within 97.5 % of the bulk, were it normal |
+//! | everyone | 0 | all |
+//!
+//! Cost: that of the screen in a fit, and one pass more for the angles. An outlyingness screen keeps its directions, 8 D
+//! bytes each, to measure new samples by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::center::spatial_median::read_sample;
+use crate::center::{self, mean};
+use crate::config::{Config, Cosine, Outlyingness, Screen, Weighting};
+use crate::data::source::Source;
+use crate::engine::local::Runner;
+use crate::error::{Error, Result};
+use crate::folds::{Directions, FarthestAlong, Projection, Units};
+use crate::kernel::operand::Precision;
+use crate::model::{ConeReport, Model};
+use crate::numeric::linalg::Matrix;
+use crate::numeric::statistics::NORMAL_975;
+use crate::screen::cone::{self, Directed};
+use crate::screen::outlyingness::{self, Gauge, bulk_limit};
+
+/// What a screen found, and how it measures.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FittedScreen {
+    /// Which samples are trusted.
+    pub kept: Vec<bool>,
+    /// The measure of each sample: larger is worse; not a number for a sample at the center of a cone.
+    pub measures: Vec<f64>,
+    /// The largest measure that is trusted.
+    pub cutoff: f64,
+    /// What the cone found, when there was one.
+    pub cone: Option<ConeReport>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    features: usize,
+    rule: Rule,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Rule {
+    Everyone,
+    Cone { center: Vec<f64>, pivot: Matrix, cosine: Cosine },
+    Outlyingness(Vec<Gauge>),
+}
+
+/// Runs the screen of a configuration alone; its center and seed count, its number of components does not.
+pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
+    config.check(source.shape())?;
+    let mut warnings = Vec::new();
+    if source.shape().element.is_float() {
+        mean::mean(source, None, runner)?; // proves that all numbers are finite
+    }
+    let mut found = match &config.screen {
+        Screen::Everyone => FittedScreen {
+            kept: vec![true; source.shape().samples],
+            measures: vec![0.0; source.shape().samples],
+            cutoff: f64::INFINITY,
+            cone: None,
+            warnings: Vec::new(),
+            features: source.shape().features,
+            rule: Rule::Everyone,
+        },
+        Screen::Cone(cone) => {
+            let (center, warning) = center::by_passes(&config.center, source, config.seed, runner)?;
+            warnings.extend(warning);
+            let directed = Directed { source, center: &center, cosines: None, speaks: None, seed: config.seed };
+            let (report, kept) = cone::screen(cone, &directed, runner)?;
+            let pivot = unit_direction(source, report.pivot, &center)?;
+            warnings.extend(report.doubt());
+            let rule = Rule::Cone { center, pivot, cosine: cone.cosine };
+            FittedScreen {
+                kept,
+                measures: Vec::new(),
+                cutoff: report.angle_degrees,
+                cone: Some(report),
+                warnings: Vec::new(),
+                features: source.shape().features,
+                rule,
+            }
+        }
+        Screen::Outlyingness(screen) => without_outlying(screen, config.seed, source, runner)?,
+    };
+    if found.measures.is_empty() {
+        found.measures = found.measure(source, runner)?;
+    }
+    found.warnings.splice(0..0, warnings);
+    Ok(found)
+}
+
+fn without_outlying<R: Runner>(
+    screen: &Outlyingness,
+    seed: u64,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<FittedScreen> {
+    // A screen has no components; one is the least that a majority is reckoned with.
+    let h = outlyingness::majority(source.shape().samples, 1);
+    let mut gauges = Vec::new();
+    let outlying = outlyingness::measured(screen, 1, source, seed, runner, |gauge| gauges.push(gauge))?;
+    let cutoff = bulk_limit(&outlying.values, h, NORMAL_975).powf(1.5);
+    Ok(FittedScreen {
+        kept: outlying.values.iter().map(|o| *o <= cutoff).collect(),
+        measures: outlying.values,
+        cutoff,
+        cone: None,
+        warnings: outlying.warning.into_iter().collect(),
+        features: source.shape().features,
+        rule: Rule::Outlyingness(gauges),
+    })
+}
+
+/// The unit direction of a sample, as a column.
+pub(crate) fn unit_direction(source: &dyn Source, sample: usize, center: &[f64]) -> Result<Matrix> {
+    let mut direction = read_sample(source, sample)?;
+    direction.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
+    // The largest entry first, so that squares neither overflow nor vanish.
+    let largest = direction.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    direction.iter_mut().for_each(|x| *x /= largest);
+    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+    direction.iter_mut().for_each(|x| *x /= length);
+    Ok(Matrix::from_vec(direction.len(), 1, direction))
+}
+
+/// Angles of samples to a direction, in degrees; not a number for a sample at the center.
+fn angles<R: Runner>(
+    center: &[f64],
+    pivot: &Matrix,
+    cosine: Cosine,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<Vec<f64>> {
+    let directions = Directions::new(center, Weighting::InverseNorm, None);
+    let cosines = Projection::new(directions, pivot, Units::Direction, Precision::Double, source.shape().element);
+    let found = runner.run(&cosines, source)?;
+    let mut values = found.values.into_iter();
+    let angle = |c: f64| match cosine {
+        Cosine::Abs => c.abs().min(1.0).acos().to_degrees(),
+        Cosine::Signed => c.clamp(-1.0, 1.0).acos().to_degrees(),
+    };
+    let of = |speaks: &bool| if *speaks { values.next().map_or(f64::NAN, angle) } else { f64::NAN };
+    Ok(found.speaks.iter().map(of).collect())
+}
+
+impl Model {
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees, seen from the model's center; not a number
+    /// for a sample there. `source` is the data of the fit, since a model does not hold the pivot itself.
+    pub fn cone_angles<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
+        self.check_width(source.shape())?;
+        let (Some(report), Screen::Cone(cone)) = (&self.cone, &self.config.screen) else {
+            return Err(Error::asked("this model has no cone; fit one with the cone as its screen"));
+        };
+        let samples = source.shape().samples;
+        if samples != self.kept.len() {
+            return Err(Error::asked(format!(
+                "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
+                self.kept.len()
+            )));
+        }
+        let pivot = unit_direction(source, report.pivot, &self.center)?;
+        angles(&self.center, &pivot, cone.cosine, source, runner)
+    }
+}
+
+impl FittedScreen {
+    /// The measure of each sample of any data of the same width; one pass, or one for each group of directions.
+    pub fn measure<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
+        let shape = source.shape();
+        if shape.features != self.features {
+            return Err(Error::asked(format!(
+                "the screen has {} features but the data have {}; use data of the same width",
+                self.features, shape.features
+            )));
+        }
+        if shape.element.is_float() {
+            mean::mean(source, None, runner)?;
+        }
+        match &self.rule {
+            Rule::Everyone => Ok(vec![0.0; shape.samples]),
+            Rule::Cone { center, pivot, cosine } => angles(center, pivot, *cosine, source, runner),
+            Rule::Outlyingness(gauges) => {
+                let mut most = vec![0.0f64; shape.samples];
+                for Gauge { point, vectors, spreads, flat } in gauges {
+                    let directions = Directions::new(point, Weighting::Uniform, None);
+                    let farthest = FarthestAlong::new(directions, vectors, spreads.clone(), *flat, shape.element);
+                    let own = runner.run(&farthest, source)?;
+                    most.iter_mut().zip(own).for_each(|(o, own)| *o = o.max(own));
+                }
+                Ok(most)
+            }
+        }
+    }
+
+    /// The number of features.
+    pub fn n_features(&self) -> usize {
+        self.features
+    }
+}

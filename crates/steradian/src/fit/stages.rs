@@ -1,0 +1,301 @@
+//! A fit, stage by stage: center, screen, decompose, certify, scales. The only place that knows their order.
+//!
+//! | paper | stage |
+//! |---|---|
+//! | zero-mean data | center |
+//! | Algorithm 2: S | screen |
+//! | eq. (2): u = x / norm(x) | directions, inside every later pass |
+//! | eq. (4): top-d eigenvectors of U U' | decompose |
+//!
+//! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
+
+use super::assemble::{robust_variances, signed_rows};
+use super::gram_backend::WithinMatrix;
+use super::pass_backend::{Around, ByPasses};
+use super::rounds::{Fitted, Wanted};
+use super::sine_loss;
+use crate::center::{self, mean};
+use crate::config::{Center, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
+use crate::data::source::Source;
+use crate::engine::local::Runner;
+use crate::error::{Error, Result};
+use crate::folds::{Directions, Distances, DistancesSum};
+use crate::kernel::operand::Precision;
+use crate::model::{Certificate, ConeReport, Model, diagnosis};
+use crate::screen::cone::{self, Directed};
+use crate::solver::certificate::Certified;
+use crate::solver::decompose::{Decomposer, require_directions};
+use crate::solver::gram::{self, Cosines};
+
+/// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
+pub(crate) const SCALE_SCORES: usize = 1 << 20;
+
+/// Fits `d` components to all samples of a source.
+pub(crate) fn embed<R: Runner>(
+    config: &Config,
+    d: usize,
+    solver: Solver,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<Model> {
+    let decomposer = Decomposer { solver, d, tolerance: config.tolerance, seed: config.seed, source, runner };
+    let fit = Fit {
+        config,
+        source,
+        runner,
+        decomposer,
+        d,
+        warnings: Vec::new(),
+        objective: Vec::new(),
+        passes_before: runner.passes(),
+        measured: None,
+    };
+    fit.run()
+}
+
+struct Fit<'a, R> {
+    config: &'a Config,
+    source: &'a dyn Source,
+    runner: &'a R,
+    decomposer: Decomposer<'a, R>,
+    d: usize,
+    warnings: Vec<String>,
+    /// The sum of sines before each step of the last refinement, and after all of them.
+    objective: Vec<f64>,
+    passes_before: usize,
+    /// How all samples lie to the subspace, where the solver knows it without a pass.
+    measured: Option<DistancesSum>,
+}
+
+/// A subspace around a center, and whose it is.
+struct Found {
+    center: Vec<f64>,
+    certified: Certified,
+    kept: Option<Vec<bool>>,
+    cone: Option<ConeReport>,
+}
+
+impl<R: Runner> Fit<'_, R> {
+    fn run(mut self) -> Result<Model> {
+        let found = match &self.config.screen {
+            Screen::Everyone => {
+                let (center, cosines) = self.find_center()?;
+                let certified = self.fit_directions(&center, None, cosines)?;
+                Found { center, certified, kept: None, cone: None }
+            }
+            Screen::Cone(cone) => self.within_cone(cone)?,
+            Screen::Outlyingness(screen) => self.without_outlying(screen)?,
+        };
+        self.check_rank(&found.certified, &found.center)?;
+        self.model(found)
+    }
+
+    fn within_cone(&mut self, cone: &Cone) -> Result<Found> {
+        let (mut center, mut cosines) = self.find_center()?;
+        let (report, kept) = self.screen(cone, &center, &mut cosines)?;
+        if cone.recenter {
+            center = mean::mean(self.source, Some(&kept), self.runner)?;
+            cosines = None;
+        }
+        let certified = self.fit_directions(&center, Some(&kept), cosines)?;
+        Ok(Found { center, certified, kept: Some(kept), cone: Some(report) })
+    }
+
+    fn without_outlying(&mut self, screen: &Outlyingness) -> Result<Found> {
+        let (wanted, mut warnings) = (self.wanted(), Vec::new());
+        let screened = match WithinMatrix::new(self.config, &self.decomposer, &mut warnings)? {
+            Some(mut within) => wanted.without_outlying(screen, &mut within)?,
+            None => {
+                let mut passes = ByPasses::new(self.config, &self.decomposer, &mut warnings);
+                wanted.without_outlying(screen, &mut passes)?
+            }
+        };
+        self.warnings.extend(screened.warning);
+        self.warnings.extend(warnings);
+        let (center, certified) = self.take(screened.fitted);
+        Ok(Found { center, certified, kept: Some(screened.kept), cone: None })
+    }
+
+    fn wanted(&self) -> Wanted {
+        let Config { weighting, loss, .. } = *self.config;
+        Wanted { samples: self.source.shape().samples, d: self.d, weighting, loss }
+    }
+
+    fn take(&mut self, fitted: Fitted) -> (Vec<f64>, Certified) {
+        self.objective = fitted.objective;
+        self.measured = fitted.decomposed.measured;
+        (fitted.center, fitted.decomposed.certified)
+    }
+
+    /// The center, and with it the n x n matrix where the center is found within that.
+    fn find_center(&mut self) -> Result<(Vec<f64>, Option<Cosines>)> {
+        let (config, shape) = (self.config, self.source.shape());
+        let within_matrix = self.decomposer.solver == Solver::Gram && gram::finds_center(&config.center, shape.element);
+        // The mean pass comes first for floating-point data whatever the center: it proves that all numbers are finite.
+        if shape.element.is_float() && config.center != Center::Mean {
+            mean::mean(self.source, None, self.runner)?;
+        }
+        if within_matrix {
+            let weighting = self.matrix_weighting();
+            let (center, cosines) = gram::with_center(
+                &config.center,
+                weighting,
+                self.source,
+                config.seed,
+                &mut self.warnings,
+                self.runner,
+            )?;
+            return Ok((center, Some(cosines)));
+        }
+        let (center, warning) = center::by_passes(&config.center, self.source, config.seed, self.runner)?;
+        self.warnings.extend(warning);
+        Ok((center, None))
+    }
+
+    /// The first use of the matrix is the cone's, where there is one, and that is about directions.
+    fn matrix_weighting(&self) -> Weighting {
+        match &self.config.screen {
+            Screen::Cone(_) => Weighting::InverseNorm,
+            Screen::Everyone | Screen::Outlyingness(_) => self.config.weighting,
+        }
+    }
+
+    fn screen(
+        &mut self,
+        cone: &Cone,
+        center: &[f64],
+        cosines: &mut Option<Cosines>,
+    ) -> Result<(ConeReport, Vec<bool>)> {
+        if self.decomposer.solver == Solver::Gram && cosines.is_none() {
+            let directions = Directions::new(center, Weighting::InverseNorm, None);
+            *cosines = Some(gram::direct(&directions, self.source, self.runner)?);
+        }
+        let (matrix, speaks) = match cosines {
+            Some(cosines) => (Some(&cosines.matrix), Some(&cosines.speaks[..])),
+            None => (None, None),
+        };
+        let directed = Directed { source: self.source, center, cosines: matrix, speaks, seed: self.config.seed };
+        let (report, kept) = cone::screen(cone, &directed, self.runner)?;
+        self.warnings.extend(report.doubt());
+        let (inside, n) = (kept.iter().filter(|&&k| k).count(), kept.len());
+        if 2 * inside < n {
+            self.warnings.push(format!(
+                "the cone of {:.1} degrees kept {inside} of {n} samples ({:.0} %), fewer than half; widen it with a larger angle",
+                report.angle_degrees,
+                100.0 * inside as f64 / n as f64
+            ));
+        }
+        if inside < self.d {
+            return Err(Error::asked(format!(
+                "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
+                report.angle_degrees, self.d
+            )));
+        }
+        if self.config.weighting != Weighting::InverseNorm {
+            *cosines = None;
+        }
+        Ok((report, kept))
+    }
+
+    /// The wanted subspace of the directions around a center.
+    fn fit_directions(
+        &mut self,
+        center: &Vec<f64>,
+        kept: Option<&[bool]>,
+        cosines: Option<Cosines>,
+    ) -> Result<Certified> {
+        let weighting = self.config.weighting;
+        if self.config.loss == Loss::SquaredCosine {
+            let found = self.decomposer.exactly(Directions::new(center, weighting, kept), cosines, None)?;
+            self.measured = found.measured;
+            return Ok(found.certified);
+        }
+        let wanted = self.wanted();
+        let mut passes = ByPasses::new(self.config, &self.decomposer, &mut self.warnings);
+        let around = Around { point: center, weighting, kept, factors: None };
+        let fitted = wanted.fit(&around, None, &mut passes)?;
+        Ok(self.take(fitted).1)
+    }
+
+    /// Refuses more components than the data have directions.
+    fn check_rank(&self, found: &Certified, center: &[f64]) -> Result<()> {
+        let (shape, d) = (self.source.shape(), self.d);
+        let largest = found.values.first().copied().unwrap_or(0.0);
+        // Rows that equal the center up to rounding leave a variance that is rounding only.
+        let noise = match self.config.weighting {
+            Weighting::Uniform => (8.0 * f64::EPSILON * center.iter().fold(0.0f64, |m, x| m.max(x.abs()))).powi(2),
+            Weighting::InverseNorm => 0.0,
+        };
+        require_directions(largest > noise, shape.samples)?;
+        let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
+        let rank = found.values.iter().filter(|&&l| l > limit).count();
+        if rank < d {
+            return Err(Error::asked(format!(
+                "n_components = {d} exceeds the rank {rank} of the centered data; ask for at most {rank}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// What the model knows beyond the subspace: variances along the components, who spoke, cutoffs. One pass, or none
+    /// where scores are there.
+    fn model(mut self, found: Found) -> Result<Model> {
+        let (config, d, shape) = (self.config, self.d, self.source.shape());
+        let Found { center, certified, kept, cone } = found;
+        let vectors = certified.vectors.first_columns(d);
+        let every = (shape.samples * d).div_ceil(SCALE_SCORES);
+        let measured = match self.measured.take() {
+            Some(measured) => measured,
+            None => {
+                let distances = Distances::new(&center, &vectors, Precision::Working, shape.element);
+                self.runner.run(&distances.with_scores(kept.as_deref(), every), self.source)?
+            }
+        };
+        if config.loss == Loss::Sine {
+            self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, kept.as_deref()));
+        }
+        let variances = if config.weighting == Weighting::Uniform && config.screen == Screen::Everyone {
+            let n = shape.samples as f64;
+            certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
+        } else {
+            robust_variances(&measured, d)
+        };
+        let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
+        let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
+        let cutoffs = diagnosis::cutoffs(&measured, d, shape.features);
+        let converged = certified.sine_bound <= config.tolerance;
+        if !converged {
+            let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
+            self.warnings.push(format!(
+                "the subspace is certain only to a sine of {:.1e}, not {:.1e}: eigenvalues {d} and {} are {inside:.6e} and \
+                 {outside:.6e}, a relative gap of {:.1e}; ask for another number of components",
+                certified.sine_bound,
+                config.tolerance,
+                d + 1,
+                (inside - outside) / inside
+            ));
+        }
+        Ok(Model {
+            config: config.clone(),
+            solver: self.decomposer.solver,
+            shape: shape.clone(),
+            center,
+            scale: None,
+            components: signed_rows(&vectors),
+            shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
+            variances,
+            total_variance: None,
+            chosen: None,
+            kept: kept.unwrap_or_else(speaks),
+            cone,
+            objective: self.objective,
+            iterations: Vec::new(),
+            cells: None,
+            clip: None,
+            cutoffs,
+            certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
+            passes: self.runner.passes() - self.passes_before,
+            warnings: self.warnings,
+        })
+    }
+}

@@ -1,0 +1,347 @@
+//! Cones against a few samples that are kept at hand: anchor passes, the pieces of successive elimination.
+//!
+//! | question | fold | one pass gives |
+//! |---|---|---|
+//! | how many anchors lie within the cone around each candidate? | [`AnchorCounts`] | two counts a candidate, in data order |
+//! | how many samples lie within the cone around each anchor? | [`ConeSizes`] | one count an anchor |
+//!
+//! Both decide every pair as the pair pass does: in single precision where that suffices, else by the
+//! [rule](ConeRule). Cost: 2 m D flops for m anchors and a candidate; a tile of at most 256 x m cosines a thread.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::cone_rule::{ConeRule, Doubles, SentRule, exact_cosine};
+use crate::codec::packed;
+use crate::data::block::{Block, BlockData, Rows};
+use crate::engine::fold::Fold;
+use crate::error::Result;
+use crate::kernel::{cosine_counts, panel};
+use crate::numeric::linalg::add_outer_single;
+use crate::remote::job::{Kind, Work};
+
+/// Some columns of the anchors' directions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Panel(#[serde(with = "packed")] Vec<f32>);
+
+/// Samples kept at hand with their directions; those without direction are left out, since nobody is near them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Anchors {
+    indices: Vec<usize>,
+    features: usize,
+    /// The samples as they are, row after row.
+    #[serde(with = "packed")]
+    rows: Vec<f64>,
+    #[serde(with = "packed")]
+    weights: Vec<f64>,
+    /// Directions in single precision: for each panel of columns, row after row.
+    panels: Vec<Panel>,
+    /// How many of them, which come first, lie within the cone around the leader.
+    near_leader: usize,
+}
+
+impl Anchors {
+    /// Samples of these indices and numbers. Where a leader is given, the anchors within its cone come first.
+    pub fn new(rule: &ConeRule<'_>, indices: &[usize], rows: &[f64], leader: Option<(usize, &[f64])>) -> Result<Self> {
+        let features = rule.directions().center().len();
+        let block = Block::new(0, BlockData::F64(Rows::contiguous(rows, indices.len(), features)?));
+        let weights = rule.directions().weights(&block, 0..indices.len());
+        let is_near = match leader {
+            Some((sample, row)) => {
+                let single = Block::new(0, BlockData::F64(Rows::contiguous(row, 1, features)?));
+                let weight = rule.directions().weights(&single, 0..1);
+                let doubles = Doubles::new(rule, (&single, &weight), (&block, &weights), &[]);
+                let near = |j: usize| {
+                    let exact = || in_order(rule, (&single, 0, sample), (&block, j, indices[j]));
+                    weights[j] > 0.0 && rule.near(doubles.cosine(0, j), exact)
+                };
+                (0..indices.len()).map(near).collect()
+            }
+            None => vec![false; indices.len()],
+        };
+        let speaking = (0..indices.len()).filter(|&j| weights[j] > 0.0);
+        let (near, far): (Vec<usize>, Vec<usize>) = speaking.partition(|&j| is_near[j]);
+        let (near_leader, order) = (near.len(), [near, far].concat());
+        let mut anchors = Self {
+            indices: order.iter().map(|&j| indices[j]).collect(),
+            features,
+            rows: order.iter().flat_map(|&j| &rows[j * features..(j + 1) * features]).copied().collect(),
+            weights: order.iter().map(|&j| weights[j]).collect(),
+            panels: Vec::new(),
+            near_leader,
+        };
+        anchors.panels = panel::panels(features).map(|columns| anchors.panel(rule, columns)).collect();
+        Ok(anchors)
+    }
+
+    fn panel(&self, rule: &ConeRule<'_>, columns: Range<usize>) -> Panel {
+        let mut out = vec![0.0; self.len() * columns.len()];
+        if !self.is_empty() {
+            rule.write_directions(&self.block(), 0..self.len(), columns, &self.weights, &mut out);
+        }
+        Panel(out)
+    }
+
+    fn block(&self) -> Block<'_> {
+        let rows = Rows::contiguous(&self.rows, self.len(), self.features);
+        Block::new(0, BlockData::F64(rows.expect("as many numbers as anchors have features")))
+    }
+
+    /// How many have a direction.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Whether none has a direction.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// The samples, in the order in which counts come.
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// How many lie within the cone around the leader.
+    pub fn near_leader(&self) -> usize {
+        self.near_leader
+    }
+
+    /// Meets some rows of a block: counts near pairs for each row (anchors near the leader, and others) and each anchor.
+    fn meet(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen, by_anchor: &mut [u32]) -> Vec<[u32; 2]> {
+        let (m, bounds) = (self.len(), rule.bounds());
+        let mut by_row = vec![[0; 2]; chosen.rows.len()];
+        if m == 0 || chosen.rows.is_empty() {
+            return by_row;
+        }
+        let tile = self.cosines(rule, block, chosen);
+        let mut undecided = Vec::new();
+        let (near, far) = by_anchor.split_at_mut(self.near_leader);
+        for (i, row) in tile.chunks_exact(m).enumerate() {
+            let (left, right) = row.split_at(self.near_leader);
+            let ((a, close_a), (b, close_b)) =
+                (cosine_counts::count(left, bounds, near), cosine_counts::count(right, bounds, far));
+            by_row[i] = [a, b];
+            if close_a + close_b > 0 {
+                undecided.extend((0..m).filter(|&j| bounds.undecided(row[j])).map(|j| (i, j)));
+            }
+        }
+        if undecided.is_empty() {
+            return by_row;
+        }
+        let anchors = self.block();
+        let mut weights = vec![0.0; block.rows()];
+        chosen.rows.iter().zip(&chosen.weights).for_each(|(&row, &w)| weights[row] = w);
+        let doubles = Doubles::new(rule, (block, &weights), (&anchors, &self.weights), &undecided);
+        for (i, j) in undecided {
+            let row = chosen.rows[i];
+            let exact = || in_order(rule, (block, row, block.first() + row), (&anchors, j, self.indices[j]));
+            if rule.near(doubles.cosine(row, j), exact) {
+                by_row[i][usize::from(j >= self.near_leader)] += 1;
+                by_anchor[j] += 1;
+            }
+        }
+        by_row
+    }
+
+    /// Cosines in single precision: chosen rows x anchors.
+    fn cosines(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen) -> Vec<f32> {
+        let mut tile = vec![0.0; chosen.rows.len() * self.len()];
+        let mut left = vec![0.0; chosen.rows.len() * self.features.min(panel::COLUMNS)];
+        for (columns, anchors) in panel::panels(self.features).zip(&self.panels) {
+            let width = columns.len();
+            let left = &mut left[..chosen.rows.len() * width];
+            for run in runs(&chosen.rows) {
+                let rows = chosen.rows[run.start]..chosen.rows[run.start] + run.len();
+                let out = &mut left[run.start * width..run.end * width];
+                rule.write_directions(block, rows, columns.clone(), &chosen.weights[run], out);
+            }
+            add_outer_single(&mut tile, left, &anchors.0, width);
+        }
+        tile
+    }
+}
+
+/// The exact cosine, the sample that comes first in the data first, so that every way to meet a pair decides alike.
+fn in_order(rule: &ConeRule<'_>, a: (&Block<'_>, usize, usize), b: (&Block<'_>, usize, usize)) -> f64 {
+    let (first, second) = if a.2 <= b.2 { (a, b) } else { (b, a) };
+    exact_cosine((first.0, first.1), (second.0, second.1), rule.directions().center())
+}
+
+/// Rows of a block that have a direction, and their weights.
+struct Chosen {
+    rows: Vec<usize>,
+    weights: Vec<f64>,
+}
+
+impl Chosen {
+    fn new(rule: &ConeRule<'_>, block: &Block<'_>, asked: &[usize]) -> Self {
+        let weigh =
+            |run: Range<usize>| rule.directions().weights(block, asked[run.start]..asked[run.start] + run.len());
+        let weights: Vec<f64> = runs(asked).flat_map(weigh).collect();
+        let (rows, weights) = asked.iter().copied().zip(weights).filter(|(_, w)| *w > 0.0).unzip();
+        Self { rows, weights }
+    }
+}
+
+/// Places of ascending numbers, cut where a number does not follow the one before it.
+fn runs(numbers: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    numbers.chunk_by(|a, b| a + 1 == *b).map(move |run| {
+        start += run.len();
+        start - run.len()..start
+    })
+}
+
+/// Counts, for each candidate, the anchors within its cone.
+#[derive(Debug, Clone)]
+pub struct AnchorCounts<'a> {
+    rule: ConeRule<'a>,
+    anchors: &'a Anchors,
+    candidates: &'a [bool],
+}
+
+impl<'a> AnchorCounts<'a> {
+    /// For the samples that `candidates` names.
+    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
+        Self { rule: rule.clone(), anchors, candidates }
+    }
+}
+
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentAnchorCounts<'a> {
+    rule: SentRule<'a>,
+    anchors: Cow<'a, Anchors>,
+    candidates: Cow<'a, [bool]>,
+}
+
+impl SentAnchorCounts<'_> {
+    pub(crate) fn fold(&self) -> AnchorCounts<'_> {
+        AnchorCounts { rule: self.rule.rule(), anchors: &self.anchors, candidates: &self.candidates }
+    }
+}
+
+/// Counts of the candidates, in data order.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct AnchorCountsSum {
+    /// Anchors within the cone that are also within the leader's, and those that are not.
+    pub inside: Vec<[u32; 2]>,
+    /// Whether the candidate has a direction.
+    pub speaks: Vec<bool>,
+}
+
+impl Fold for AnchorCounts<'_> {
+    type Sum = AnchorCountsSum;
+    type Out = AnchorCountsSum;
+
+    fn name(&self) -> &'static str {
+        "anchors"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Anchors(SentAnchorCounts {
+            rule: (&self.rule).into(),
+            anchors: Cow::Borrowed(self.anchors),
+            candidates: Cow::Borrowed(self.candidates),
+        })))
+    }
+
+    fn sum_bytes(&self) -> usize {
+        0 // grows with the rows of a cell; all cells together hold the answer once
+    }
+
+    fn empty(&self) -> AnchorCountsSum {
+        AnchorCountsSum::default()
+    }
+
+    fn add(&self, sum: &mut AnchorCountsSum, block: &Block<'_>) -> Result<()> {
+        let asked: Vec<usize> = (0..block.rows()).filter(|&row| self.candidates[block.first() + row]).collect();
+        let chosen = Chosen::new(&self.rule, block, &asked);
+        let counts = self.anchors.meet(&self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
+        let mut found = chosen.rows.iter().zip(counts).peekable();
+        for row in asked {
+            let own = found.next_if(|(speaking, _)| **speaking == row);
+            sum.speaks.push(own.is_some());
+            sum.inside.push(own.map_or([0; 2], |(_, counts)| counts));
+        }
+        Ok(())
+    }
+
+    fn merge(&self, mut left: AnchorCountsSum, right: AnchorCountsSum) -> AnchorCountsSum {
+        left.inside.extend(right.inside);
+        left.speaks.extend(right.speaks);
+        left
+    }
+
+    fn finish(&self, sum: AnchorCountsSum) -> Result<AnchorCountsSum> {
+        Ok(sum)
+    }
+}
+
+/// Counts, for each anchor, the samples within its cone.
+#[derive(Debug, Clone)]
+pub struct ConeSizes<'a> {
+    rule: ConeRule<'a>,
+    anchors: &'a Anchors,
+}
+
+impl<'a> ConeSizes<'a> {
+    /// Of all samples around these.
+    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors) -> Self {
+        Self { rule: rule.clone(), anchors }
+    }
+}
+
+/// The same pass on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentConeSizes<'a> {
+    rule: SentRule<'a>,
+    anchors: Cow<'a, Anchors>,
+}
+
+impl SentConeSizes<'_> {
+    pub(crate) fn fold(&self) -> ConeSizes<'_> {
+        ConeSizes { rule: self.rule.rule(), anchors: &self.anchors }
+    }
+}
+
+impl Fold for ConeSizes<'_> {
+    type Sum = Vec<u32>;
+    /// Samples within the cone around each anchor, itself included.
+    type Out = Vec<u32>;
+
+    fn name(&self) -> &'static str {
+        "cone sizes"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        let rule = (&self.rule).into();
+        Some(Work(Kind::ConeSizes(SentConeSizes { rule, anchors: Cow::Borrowed(self.anchors) })))
+    }
+
+    fn sum_bytes(&self) -> usize {
+        4 * self.anchors.len()
+    }
+
+    fn empty(&self) -> Vec<u32> {
+        vec![0; self.anchors.len()]
+    }
+
+    fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
+        let all: Vec<usize> = (0..block.rows()).collect();
+        self.anchors.meet(&self.rule, block, &Chosen::new(&self.rule, block, &all), sum);
+        Ok(())
+    }
+
+    fn merge(&self, mut left: Vec<u32>, right: Vec<u32>) -> Vec<u32> {
+        left.iter_mut().zip(right).for_each(|(sum, count)| *sum += count);
+        left
+    }
+
+    fn finish(&self, sum: Vec<u32>) -> Result<Vec<u32>> {
+        Ok(sum)
+    }
+}

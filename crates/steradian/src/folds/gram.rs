@@ -1,0 +1,90 @@
+//! The n x n matrix of products of directions, for few samples: a pair pass.
+//!
+//! With uniform weights around a whole-number center, u8 and u16 data give whole numbers. Products of (u8 - 128) are at
+//! most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and double precision adds them exactly,
+//! in any order, up to D = 2^39 and D = 2^23.
+//!
+//! Cost: one pair pass, n^2 D flops (upper triangle), 8 n^2 bytes.
+
+use std::ops::Range;
+
+use super::Directions;
+use crate::data::block::{Block, BlockData};
+use crate::engine::fold::PairFold;
+use crate::error::Result;
+use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE, Wanted, byte_products};
+use crate::kernel::panel;
+use crate::numeric::linalg::{Matrix, View, add_product};
+
+/// Rows of a tile: two panels of that many rows and their product fit into the second-level cache.
+pub(crate) const TILE_ROWS: usize = 96;
+
+/// Products of all pairs of directions.
+#[derive(Debug, Clone, Copy)]
+pub struct Gram<'a> {
+    directions: Directions<'a>,
+    samples: usize,
+}
+
+impl<'a> Gram<'a> {
+    /// Of the directions of this many samples.
+    pub fn new(directions: Directions<'a>, samples: usize) -> Self {
+        Self { directions, samples }
+    }
+}
+
+/// The products of the rows of two blocks: left x right.
+pub(crate) fn products(
+    directions: &Directions<'_>,
+    (left, left_weights): (&Block<'_>, &[f64]),
+    (right, right_weights): (&Block<'_>, &[f64]),
+) -> Matrix {
+    let mut tile = Matrix::zeros(left.rows(), right.rows());
+    let (mut a, mut b) = (panel::buffer(left.rows()), panel::buffer(right.rows()));
+    for columns in panel::panels(left.columns()) {
+        directions.panel(left, 0..left.rows(), columns.clone(), left_weights, &mut a);
+        directions.panel(right, 0..right.rows(), columns.clone(), right_weights, &mut b);
+        let a = View::new(&a, left.rows(), columns.len());
+        let b = View::new(&b, right.rows(), columns.len());
+        add_product(tile.data_mut(), a, b.transposed(), 1.0);
+    }
+    tile
+}
+
+impl PairFold for Gram<'_> {
+    type Tile = Matrix;
+    type Out = Matrix;
+
+    fn name(&self) -> &'static str {
+        "gram"
+    }
+
+    fn empty(&self) -> Matrix {
+        Matrix::zeros(self.samples, self.samples)
+    }
+
+    fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {
+        if let (BlockData::U8(a), BlockData::U8(b)) = (left.data(), right.data())
+            && self.directions.is_plain(MIDDLE_BYTE)
+        {
+            // With fewer than three tiles there is too little to hand out.
+            let shared = self.samples <= 2 * BYTE_TILE_ROWS;
+            let wanted = Wanted { symmetric: left.first() == right.first(), shared };
+            return Ok(Matrix::from_vec(a.rows(), b.rows(), byte_products(&a, &b, wanted)));
+        }
+        let weights = |block: &Block<'_>| self.directions.weights(block, 0..block.rows());
+        Ok(products(&self.directions, (left, &weights(left)), (right, &weights(right))))
+    }
+
+    fn place(&self, out: &mut Matrix, left: Range<usize>, right: Range<usize>, tile: Matrix) {
+        for (i, row) in left.clone().enumerate() {
+            out.row_mut(row)[right.clone()].copy_from_slice(tile.row(i));
+        }
+        if left != right {
+            for (j, row) in right.enumerate() {
+                let mirror = &mut out.row_mut(row)[left.clone()];
+                mirror.iter_mut().enumerate().for_each(|(i, x)| *x = tile[(i, j)]);
+            }
+        }
+    }
+}

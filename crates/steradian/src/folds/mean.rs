@@ -1,0 +1,86 @@
+//! Column sums: the mean in one pass, with a check that every number is finite.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::codec::packed;
+use crate::data::block::{Block, each_element};
+use crate::engine::fold::Fold;
+use crate::error::{Error, Result};
+use crate::kernel::column_sums::{PANEL_COLUMNS, add_columns};
+use crate::kernel::panel;
+use crate::remote::job::{Kind, Work};
+
+/// The mean of all samples, or of the kept ones.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Moments<'a> {
+    features: usize,
+    kept: Option<Cow<'a, [bool]>>,
+}
+
+impl<'a> Moments<'a> {
+    /// For data of this many features; where `kept` is given, only its samples count.
+    pub fn new(features: usize, kept: Option<&'a [bool]>) -> Self {
+        Self { features, kept: kept.map(Cow::Borrowed) }
+    }
+}
+
+/// The sum of some samples.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MomentsSum {
+    samples: u64,
+    #[serde(with = "packed")]
+    totals: Vec<f64>,
+}
+
+impl Fold for Moments<'_> {
+    type Sum = MomentsSum;
+    type Out = Vec<f64>;
+
+    fn name(&self) -> &'static str {
+        "mean"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Mean(Cow::Borrowed(self))))
+    }
+
+    fn sum_bytes(&self) -> usize {
+        self.features * 8
+    }
+
+    fn empty(&self) -> MomentsSum {
+        MomentsSum { samples: 0, totals: vec![0.0; self.features] }
+    }
+
+    fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
+        let counts = |row: usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
+        let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
+        sum.samples += rows.len() as u64;
+        each_element!(block, data => {
+            sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
+                let start = panel * PANEL_COLUMNS;
+                add_columns(&data, &rows, start..start + totals.len(), totals);
+            });
+        });
+        if sum.totals.iter().all(|t| t.is_finite()) {
+            return Ok(());
+        }
+        panel::require_finite(block)?;
+        Err(Error::data(format!(
+            "column sums overflow double precision near row {}; scale the data to below 1e300 in magnitude",
+            block.first()
+        )))
+    }
+
+    fn merge(&self, left: MomentsSum, right: MomentsSum) -> MomentsSum {
+        MomentsSum { samples: left.samples + right.samples, totals: super::add_all(left.totals, &right.totals) }
+    }
+
+    fn finish(&self, sum: MomentsSum) -> Result<Vec<f64>> {
+        let samples = sum.samples.max(1) as f64;
+        Ok(sum.totals.into_iter().map(|t| t / samples).collect())
+    }
+}

@@ -1,0 +1,57 @@
+//! The sums that passes add blocks into. Each is a [`Fold`](crate::Fold) or a [`PairFold`](crate::PairFold), so parts
+//! of the data can be summed anywhere and merged.
+
+pub(crate) mod anchor_counts;
+pub(crate) mod cone_rule;
+pub(crate) mod digit_counts;
+pub(crate) mod distances;
+pub(crate) mod gram;
+pub(crate) mod mean;
+pub(crate) mod neighbor_counts;
+pub(crate) mod operator_product;
+pub(crate) mod outlyingness;
+pub(crate) mod projection;
+pub(crate) mod scatter;
+pub(crate) mod select_columns;
+pub(crate) mod select_rows;
+pub(crate) mod spatial_gradient;
+pub(crate) mod weighted_rows;
+
+use rayon::prelude::*;
+
+pub use crate::kernel::operand::Precision;
+pub use anchor_counts::{AnchorCounts, AnchorCountsSum, Anchors, ConeSizes};
+pub(crate) use anchor_counts::{SentAnchorCounts, SentConeSizes};
+pub use cone_rule::ConeRule;
+pub(crate) use cone_rule::exact_cosine;
+pub use digit_counts::DigitCounts;
+pub(crate) use digit_counts::{COLUMN_BYTES, DIGITS};
+pub use distances::{Distances, DistancesSum};
+pub(crate) use distances::{SentDistances, sine_outside};
+pub use gram::Gram;
+pub(crate) use gram::TILE_ROWS;
+pub use mean::{Moments, MomentsSum};
+pub(crate) use neighbor_counts::CONE_TILE_ROWS;
+pub use neighbor_counts::{NeighbourCounts, Neighbours};
+pub(crate) use operator_product::SentSketch;
+pub use operator_product::{Coefficients, Sketch, SketchSum};
+pub use outlyingness::{FarthestAlong, FarthestSum};
+pub(crate) use outlyingness::{SentFarthest, farthest};
+pub(crate) use projection::SentProjection;
+pub use projection::{Projection, ProjectionSum, Units};
+pub(crate) use scatter::SentScatter;
+pub use scatter::{Scatter, ScatterSum};
+pub use select_columns::{Gathered, GatheredSum};
+pub use select_rows::{ChosenRows, ChosenRowsSum};
+pub use spatial_gradient::{Pull, PullSum};
+pub use weighted_rows::Directions;
+
+/// Adds `right` to `left`, number by number, by the current threads together.
+fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
+    /// Fewer numbers are not worth a task.
+    const PART: usize = 1 << 15;
+    left.par_chunks_mut(PART).zip(right.par_chunks(PART)).for_each(|(left, right)| {
+        left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);
+    });
+    left
+}

@@ -1,0 +1,115 @@
+//! The D x D matrix sum w^2 (x - mu)(x - mu)', for data with few features.
+//!
+//! Cost: one pass, n D^2 flops (lower triangle), 8 D^2 bytes a sum.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Directions;
+use super::weighted_rows::SentDirections;
+use crate::codec::packed;
+use crate::data::block::Block;
+use crate::engine::fold::Fold;
+use crate::error::Result;
+use crate::numeric::linalg::{Matrix, View, add_product_strided, zeroed};
+use crate::remote::job::{Kind, Work};
+
+/// Rows of the matrix that one task adds to.
+const STRIP: usize = 128;
+
+/// The scatter of some directions.
+#[derive(Debug, Clone, Copy)]
+pub struct Scatter<'a> {
+    directions: Directions<'a>,
+}
+
+impl<'a> Scatter<'a> {
+    /// Of these directions.
+    pub fn new(directions: Directions<'a>) -> Self {
+        Self { directions }
+    }
+
+    fn features(&self) -> usize {
+        self.directions.center().len()
+    }
+}
+
+/// A scatter on its way to another process, and there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SentScatter<'a>(SentDirections<'a>);
+
+impl SentScatter<'_> {
+    pub(crate) fn fold(&self) -> Scatter<'_> {
+        Scatter::new(self.0.directions())
+    }
+}
+
+/// The lower triangle so far, and how much the samples that spoke count.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScatterSum {
+    #[serde(with = "packed")]
+    lower: Vec<f64>,
+    mass: f64,
+}
+
+impl Fold for Scatter<'_> {
+    type Sum = ScatterSum;
+    type Out = (Matrix, f64);
+
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Scatter(SentScatter((&self.directions).into()))))
+    }
+
+    fn sum_bytes(&self) -> usize {
+        self.features() * self.features() * 8
+    }
+
+    fn empty(&self) -> ScatterSum {
+        ScatterSum { lower: zeroed(self.features() * self.features()), mass: 0.0 }
+    }
+
+    fn add(&self, sum: &mut ScatterSum, block: &Block<'_>) -> Result<()> {
+        let (rows, features) = (block.rows(), self.features());
+        let mut u = Matrix::zeros(rows, features);
+        let weights: Vec<Vec<f64>> = u
+            .data_mut()
+            .par_chunks_mut(32 * features)
+            .enumerate()
+            .map(|(chunk, u)| {
+                let rows = chunk * 32..chunk * 32 + u.len() / features;
+                let weights = self.directions.weights(block, rows.clone());
+                // One panel as wide as the data: D is small here, or this matrix would not be formed.
+                self.directions.panel(block, rows, 0..features, &weights, u);
+                weights
+            })
+            .collect();
+        sum.mass += self.directions.mass(block, &weights.concat());
+        sum.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
+            let start = strip * STRIP;
+            let end = start + lower.len() / features;
+            let left = View::columns(&u, start..end).transposed();
+            add_product_strided(lower, features, left, View::columns(&u, 0..end), 1.0);
+        });
+        Ok(())
+    }
+
+    fn merge(&self, left: ScatterSum, right: ScatterSum) -> ScatterSum {
+        ScatterSum { lower: super::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
+    }
+
+    /// The full symmetric matrix.
+    fn finish(&self, sum: ScatterSum) -> Result<(Matrix, f64)> {
+        let features = self.features();
+        let mut a = Matrix::from_vec(features, features, sum.lower);
+        for i in 0..features {
+            for j in i + 1..features {
+                a[(i, j)] = a[(j, i)];
+            }
+        }
+        Ok((a, sum.mass))
+    }
+}

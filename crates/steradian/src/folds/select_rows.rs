@@ -1,0 +1,75 @@
+//! Some samples by their numbers, gathered in data order as doubles.
+//!
+//! Cost: one pass that touches those samples alone, 8 D bytes a sample.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codec::packed;
+use crate::data::block::{Block, each_element};
+use crate::data::element::Element;
+use crate::engine::fold::Fold;
+use crate::error::Result;
+use crate::remote::job::{Kind, Work};
+
+/// Gathers some samples.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ChosenRows {
+    indices: Vec<usize>,
+}
+
+impl ChosenRows {
+    /// The samples of these indices, which must ascend.
+    ///
+    /// # Panics
+    /// When they do not.
+    pub fn new(indices: Vec<usize>) -> Self {
+        assert!(indices.is_sorted_by(|a, b| a < b), "indices of samples ascend");
+        Self { indices }
+    }
+}
+
+/// Samples one after the other.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ChosenRowsSum(#[serde(with = "packed")] Vec<f64>);
+
+impl Fold for ChosenRows {
+    type Sum = ChosenRowsSum;
+    /// The numbers of the samples, row after row.
+    type Out = Vec<f64>;
+
+    fn name(&self) -> &'static str {
+        "chosen samples"
+    }
+
+    fn ship(&self) -> Option<Work<'_>> {
+        Some(Work(Kind::Chosen(Cow::Borrowed(self))))
+    }
+
+    fn sum_bytes(&self) -> usize {
+        0 // grows with the samples; all cells together hold the answer once
+    }
+
+    fn empty(&self) -> ChosenRowsSum {
+        ChosenRowsSum::default()
+    }
+
+    fn add(&self, sum: &mut ChosenRowsSum, block: &Block<'_>) -> Result<()> {
+        let place = |sample: usize| self.indices.partition_point(|&i| i < sample);
+        for &sample in &self.indices[place(block.first())..place(block.first() + block.rows())] {
+            let row = sample - block.first();
+            each_element!(block, data => sum.0.extend((0..data.columns()).map(|j| data.get(row, j).widen())));
+        }
+        Ok(())
+    }
+
+    fn merge(&self, mut left: ChosenRowsSum, right: ChosenRowsSum) -> ChosenRowsSum {
+        left.0.extend(right.0);
+        left
+    }
+
+    fn finish(&self, sum: ChosenRowsSum) -> Result<Vec<f64>> {
+        Ok(sum.0)
+    }
+}

@@ -1,0 +1,219 @@
+//! Vectors made ready for the fused kernels: in the working precision, cut and padded to the kernels' widths.
+//!
+//! Blocks are multiplied in two sweeps that the threads share on fixed parts: rows for Y = w (X - mu) W, panels of
+//! columns for Z += (X - mu)' Y. Each part belongs to one task, so the order of additions is fixed.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::fused::{self, Center, WIDTHS};
+use super::panel;
+use super::simd::Real;
+use crate::codec::packed;
+use crate::data::block::{Block, Rows, each_element};
+use crate::data::element::{Element, ElementType};
+use crate::folds::Directions;
+use crate::numeric::linalg::Matrix;
+
+/// Rows that one task projects.
+const CHUNK_ROWS: usize = 64;
+/// Columns of Z that one task adds to: whole strips of the kernel.
+const PANEL_COLUMNS: usize = 1536;
+
+/// How products are rounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Single for u8, u16 and f32 data, double for f64; sums are double.
+    Working,
+    /// Double for all data.
+    Double,
+}
+
+impl Precision {
+    pub(crate) fn is_double(self, element: ElementType) -> bool {
+        self == Self::Double || element.is_double()
+    }
+}
+
+/// D x l vectors, or only their number, for blocks seen from a center.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Operand {
+    columns: usize,
+    parts: Parts,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Parts {
+    Single(Center<f32>, Vec<Piece<f32>>),
+    Double(Center<f64>, Vec<Piece<f64>>),
+}
+
+/// Some of the columns, padded with zeros to a kernel's width.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "F: Real")]
+struct Piece<F> {
+    columns: Range<usize>,
+    width: usize,
+    #[serde(with = "packed")]
+    w: Vec<F>,
+}
+
+fn pieces<F: Real>(columns: usize, w: Option<&Matrix>) -> Vec<Piece<F>> {
+    let widest = WIDTHS[WIDTHS.len() - 1];
+    panel::chunks(columns, widest)
+        .map(|columns| {
+            let width = fused::padded_width(columns.len());
+            let mut padded = vec![F::default(); w.map_or(0, |w| w.rows() * width)];
+            if let Some(w) = w {
+                padded.par_chunks_exact_mut(width).with_min_len(PANEL_COLUMNS).enumerate().for_each(|(row, padded)| {
+                    let row = &w.row(row)[columns.clone()];
+                    padded.iter_mut().zip(row).for_each(|(to, x)| *to = F::narrow(*x));
+                });
+            }
+            Piece { columns, width, w: padded }
+        })
+        .collect()
+}
+
+impl Operand {
+    /// Of these columns; `w` may be left out where blocks are not projected.
+    pub(crate) fn new(center: &[f64], columns: usize, w: Option<&Matrix>, double: bool) -> Self {
+        let parts = if double {
+            Parts::Double(Center::new(center), pieces(columns, w))
+        } else {
+            Parts::Single(Center::new(center), pieces(columns, w))
+        };
+        Self { columns, parts }
+    }
+
+    /// In the precision that suits the data.
+    pub(crate) fn for_element(
+        center: &[f64],
+        columns: usize,
+        w: Option<&Matrix>,
+        precision: Precision,
+        element: ElementType,
+    ) -> Self {
+        Self::new(center, columns, w, precision.is_double(element))
+    }
+
+    /// The number of vectors, l.
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Numbers of Z for each feature: the columns and their padding.
+    pub(crate) fn padded_columns(&self) -> usize {
+        match &self.parts {
+            Parts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+            Parts::Double(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+        }
+    }
+
+    /// (X - mu) W, rows x l, and the weight of each row.
+    pub(crate) fn project(&self, directions: &Directions<'_>, block: &Block<'_>) -> (Vec<f64>, Vec<f64>) {
+        match &self.parts {
+            Parts::Single(center, pieces) => {
+                each_element!(block, data => self.project_typed(&data, center, pieces, directions, block))
+            }
+            Parts::Double(center, pieces) => {
+                each_element!(block, data => self.project_typed(&data, center, pieces, directions, block))
+            }
+        }
+    }
+
+    fn project_typed<T: Element, F: Real>(
+        &self,
+        data: &Rows<'_, T>,
+        center: &Center<F>,
+        pieces: &[Piece<F>],
+        directions: &Directions<'_>,
+        block: &Block<'_>,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let (rows, l) = (block.rows(), self.columns);
+        let mut y = vec![0.0; rows * l];
+        let mut weights = vec![0.0; rows];
+        y.par_chunks_mut((CHUNK_ROWS * l).max(1)).zip(weights.par_chunks_mut(CHUNK_ROWS)).enumerate().for_each(
+            |(chunk, (y, weights))| {
+                let first = chunk * CHUNK_ROWS;
+                let rows = first..first + weights.len();
+                let mut squares = Vec::new();
+                for piece in pieces {
+                    let mut padded = vec![0.0; rows.len() * piece.width];
+                    squares = vec![0.0; rows.len()];
+                    let w = (&piece.w[..], piece.width);
+                    fused::project(data, rows.clone(), center, w, &mut padded, &mut squares);
+                    for (y, padded) in y.chunks_exact_mut(l).zip(padded.chunks_exact(piece.width)) {
+                        y[piece.columns.clone()].copy_from_slice(&padded[..piece.columns.len()]);
+                    }
+                }
+                for ((row, weight), square) in rows.zip(weights.iter_mut()).zip(squares) {
+                    *weight = directions.weight(block, row, square, size_of::<F>() == 8);
+                }
+            },
+        );
+        (y, weights)
+    }
+
+    /// Z += (X - mu)' Y; Z holds the pieces one after the other, each D x its width.
+    pub(crate) fn add_outer(&self, block: &Block<'_>, y: &[f64], z: &mut [f64]) {
+        match &self.parts {
+            Parts::Single(center, pieces) => {
+                each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
+            }
+            Parts::Double(center, pieces) => {
+                each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
+            }
+        }
+    }
+
+    fn outer_typed<T: Element, F: Real>(
+        &self,
+        data: &Rows<'_, T>,
+        center: &Center<F>,
+        pieces: &[Piece<F>],
+        y: &[f64],
+        mut z: &mut [f64],
+    ) {
+        for Piece { columns, width, .. } in pieces {
+            let mut padded = vec![F::default(); data.rows() * width];
+            for (padded, y) in padded.chunks_exact_mut(*width).zip(y.chunks_exact(self.columns)) {
+                padded.iter_mut().zip(&y[columns.clone()]).for_each(|(to, y)| *to = F::narrow(*y));
+            }
+            let (own, rest) = z.split_at_mut(data.columns() * width);
+            own.par_chunks_mut(PANEL_COLUMNS * width).enumerate().for_each(|(panel, z)| {
+                let start = panel * PANEL_COLUMNS;
+                fused::outer(data, start..start + z.len() / width, center, (&padded[..], *width), z);
+            });
+            z = rest;
+        }
+    }
+
+    /// The D x l matrix that such a Z holds.
+    pub(crate) fn unpadded(&self, z: Vec<f64>) -> Matrix {
+        let padded = self.padded_columns();
+        let features = z.len().checked_div(padded).unwrap_or(0);
+        if padded == self.columns && self.columns <= WIDTHS[WIDTHS.len() - 1] {
+            return Matrix::from_vec(features, self.columns, z);
+        }
+        let mut out = Matrix::zeros(features, self.columns);
+        let mut rest = &z[..];
+        for (columns, width) in self.layout() {
+            let (own, next) = rest.split_at(features * width);
+            for (row, z) in own.chunks_exact(width).enumerate() {
+                out.row_mut(row)[columns.clone()].copy_from_slice(&z[..columns.len()]);
+            }
+            rest = next;
+        }
+        out
+    }
+
+    fn layout(&self) -> Vec<(Range<usize>, usize)> {
+        match &self.parts {
+            Parts::Single(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+            Parts::Double(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Announces memory that is read soon: kernels that walk a block by short pieces of many rows are not foreseen by the
+//! processor.
+
+// A hint takes an address and reads nothing.
+#![allow(unsafe_code)]
+
+use std::ops::Range;
+
+use crate::data::block::Rows;
+use crate::data::element::Element;
+
+const LINE_BYTES: usize = 64;
+
+/// Asks for some columns of a row, if there is such a row and it lies in one piece.
+#[inline(always)]
+pub(crate) fn fetch<T: Element>(data: &Rows<'_, T>, row: usize, columns: Range<usize>) {
+    if row < data.rows()
+        && let Some(piece) = data.row(row, columns.start, columns.end)
+    {
+        for line in piece.chunks(LINE_BYTES / size_of::<T>()) {
+            hint(line.as_ptr());
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn hint<T>(address: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch has no effect but on caches, whatever the address; every x86-64 processor has it.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn hint<T>(_: *const T) {}

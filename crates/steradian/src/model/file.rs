@@ -1,0 +1,322 @@
+//! Models as safetensors bytes: equal fits give equal bytes.
+
+use std::collections::HashMap;
+
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde_json::{Map, Value, json};
+
+use super::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
+use crate::config::{Angle, Center, Components, Cone, Config, Counting, Method, Outlyingness, Screen};
+use crate::data::source::Shape;
+use crate::error::{Error, Result};
+use crate::numeric::linalg::Matrix;
+
+/// The version of the format that is written, and the only one that is read.
+const FORMAT: u64 = 1;
+/// The one metadata key.
+const KEY: &str = "steradian";
+
+impl Model {
+    /// What is known of the model apart from its arrays, with sorted keys.
+    pub fn metadata(&self) -> Value {
+        let (config, cone) = (&self.config, self.cone.as_ref());
+        sorted(json!({
+            "certificate": self.certificate,
+            "chosen": self.chosen,
+            "format": FORMAT,
+            "image": self.shape.image.map(|(height, width)| [height, width]),
+            "cleaned_share": self.cells.as_ref().map(|cells| cells.share),
+            "method": config.method,
+            "iterations": self.iterations,
+            "objective": self.objective,
+            "total_variance": self.total_variance,
+            "n_components": self.n_components(),
+            "n_kept": self.n_kept(),
+            "element": self.shape.element,
+            "elimination": cone.and_then(|cone| cone.elimination),
+            "parameters": parameters(config, cone),
+            "passes": self.passes,
+            "pivot": cone.map(|cone| cone.pivot),
+            "seed": config.seed,
+            "shape": [self.shape.samples, self.n_features()],
+            "solver": self.solver,
+            "tau_min": cone.map(ConeReport::tau_min),
+            "warnings": self.warnings,
+        }))
+    }
+
+    /// The model file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let (d, features, n) = (self.n_components(), self.n_features(), self.kept.len());
+        let doubles = |values: &[f64]| {
+            let mut bytes = Vec::with_capacity(values.len() * 8);
+            values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
+            bytes
+        };
+        let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
+        let mut arrays = vec![
+            ("center", Dtype::F64, vec![features], doubles(&self.center)),
+            ("components", Dtype::F64, vec![d, features], doubles(self.components.data())),
+            ("cutoffs", Dtype::F64, vec![2], doubles(&self.cutoffs)),
+            ("kept", Dtype::U8, vec![n], self.kept.iter().map(|&k| u8::from(k)).collect()),
+            ("shares", Dtype::F64, vec![d], doubles(&shares)),
+            ("variances", Dtype::F64, vec![d], doubles(&self.variances)),
+        ];
+        if let Some(scale) = &self.scale {
+            arrays.push(("scale", Dtype::F64, vec![features], doubles(scale)));
+        }
+        if let Some(cells) = &self.cells {
+            arrays.push(("cell_limits", Dtype::F64, vec![features], doubles(&cells.limits)));
+        }
+        if let Some(clip) = &self.clip {
+            arrays.push(("pixel_scale", Dtype::F64, vec![features], doubles(&clip.pixel_scale)));
+            arrays.push(("score_range", Dtype::F64, vec![d, 2], doubles(clip.score_range.as_flattened())));
+            arrays.push(("typical_scores", Dtype::F64, vec![d], doubles(&clip.typical_scores)));
+        }
+        if let Some(cone) = &self.cone {
+            arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
+        }
+        let views = arrays
+            .iter()
+            .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
+            .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
+            .map_err(unwritable)?;
+        let metadata = HashMap::from([(KEY.to_owned(), self.metadata().to_string())]);
+        safetensors::serialize(views, Some(metadata)).map_err(unwritable)
+    }
+
+    /// Reads a model file; refuses unknown versions and wrong shapes by name.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let broken = |what: String| Error::data(format!("not a steradian model: {what}"));
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| broken(e.to_string()))?;
+        let text = header
+            .metadata()
+            .as_ref()
+            .and_then(|m| m.get(KEY))
+            .ok_or_else(|| broken(format!("no metadata key `{KEY}`")))?;
+        let metadata: Value = serde_json::from_str(text).map_err(|e| broken(format!("metadata: {e}")))?;
+        let format = metadata["format"].as_u64().ok_or_else(|| broken("no format version".into()))?;
+        if format != FORMAT {
+            return Err(Error::data(format!(
+                "the model has format version {format}, this program reads version {FORMAT}; use the program that wrote it"
+            )));
+        }
+        let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(e.to_string()))?;
+        Reader { tensors, metadata }.model()
+    }
+}
+
+/// What was asked, by the names of reports; the cone that was found, where there is one, says more than the one that was asked
+/// for.
+pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
+    let mut parameters = json!({
+        "cells": config.cells,
+        "center": config.center.name(),
+        "loss": config.loss,
+        "n_components": match config.components {
+            Components::Count(count) => json!(count),
+            Components::Share(share) => json!(share),
+            Components::Auto => json!("auto"),
+        },
+        "robust_scores": config.robust_scores,
+        "scale": config.scaling,
+        "screen": config.screen.name(),
+        "solver": config.solver.name(),
+        "tol": config.tolerance,
+        "weighting": config.weighting,
+    });
+    if matches!(config.method, Method::Ga | Method::Tga) {
+        parameters["trim"] = json!(config.trim);
+    }
+    if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
+        parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
+        parameters["pairs"] = json!(pairs);
+    }
+    if let Screen::Cone(Cone { angle, cosine, ties, recenter, counting }) = config.screen {
+        let degrees = match angle {
+            Angle::Degrees(degrees) => json!(degrees),
+            Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
+        };
+        parameters["angle"] = degrees;
+        parameters["angle_auto"] = json!(angle == Angle::Auto);
+        parameters["cosine"] = json!(cosine);
+        parameters["ties"] = json!(ties);
+        parameters["recenter"] = json!(recenter);
+        parameters["counting"] = json!(counting);
+        parameters["exact"] = json!(cone.is_none_or(|cone| cone.elimination.is_none()));
+    }
+    parameters
+}
+
+fn unwritable(error: safetensors::SafeTensorError) -> Error {
+    Error::data(format!("the model cannot be written: {error}"))
+}
+
+/// The same JSON with the keys of every object in order, whatever map the JSON crate was built with.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let ordered: std::collections::BTreeMap<String, Value> = map.into_iter().collect();
+            Value::Object(ordered.into_iter().map(|(k, v)| (k, sorted(v))).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+struct Reader<'a> {
+    tensors: SafeTensors<'a>,
+    metadata: Value,
+}
+
+impl Reader<'_> {
+    fn field<T: serde::de::DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
+        let value = path.iter().fold(&self.metadata, |value, key| &value[*key]);
+        T::deserialize(value)
+            .map_err(|e| Error::data(format!("not a steradian model: metadata `{}`: {e}", path.join("."))))
+    }
+
+    fn array(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8]> {
+        let tensor = self
+            .tensors
+            .tensor(name)
+            .map_err(|_| Error::data(format!("not a steradian model: array `{name}` is missing")))?;
+        if tensor.dtype() != dtype || tensor.shape() != shape {
+            return Err(Error::data(format!(
+                "not a steradian model: array `{name}` is {:?} {:?} where {dtype:?} {shape:?} is expected",
+                tensor.dtype(),
+                tensor.shape()
+            )));
+        }
+        Ok(tensor.data())
+    }
+
+    fn doubles(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let bytes = self.array(name, Dtype::F64, shape)?;
+        Ok(bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+    }
+
+    fn model(&self) -> Result<Model> {
+        let d: usize = self.field(&["n_components"])?;
+        let [samples, features]: [usize; 2] = self.field(&["shape"])?;
+        let center = self.doubles("center", &[features])?;
+        let components = Matrix::from_vec(d, features, self.doubles("components", &[d, features])?);
+        let shares = self.doubles("shares", &[d])?;
+        let cutoffs = self.doubles("cutoffs", &[2])?;
+        let config = self.config(&center)?;
+        Ok(Model {
+            solver: self.field(&["solver"])?,
+            shape: Shape {
+                samples,
+                features,
+                element: self.field(&["element"])?,
+                image: self.field::<Option<[usize; 2]>>(&["image"])?.map(|[height, width]| (height, width)),
+            },
+            center,
+            scale: self.optional("scale", features)?,
+            components,
+            chosen: self.field(&["chosen"])?,
+            total_variance: self.field(&["total_variance"])?,
+            objective: self.field(&["objective"])?,
+            iterations: self.field(&["iterations"])?,
+            cells: match self.optional("cell_limits", features)? {
+                Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
+                None => None,
+            },
+            clip: self.clip(d, features)?,
+            shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
+            variances: self.doubles("variances", &[d])?,
+            kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
+            cone: self.cone(&config, samples)?,
+            cutoffs: [cutoffs[0], cutoffs[1]],
+            certificate: self.field::<Certificate>(&["certificate"])?,
+            passes: self.field(&["passes"])?,
+            warnings: self.field(&["warnings"])?,
+            config,
+        })
+    }
+
+    /// An array with one number for each feature, if it is there.
+    fn optional(&self, name: &str, features: usize) -> Result<Option<Vec<f64>>> {
+        if self.tensors.tensor(name).is_err() {
+            return Ok(None);
+        }
+        self.doubles(name, &[features]).map(Some)
+    }
+
+    fn clip(&self, d: usize, features: usize) -> Result<Option<ClipStatistics>> {
+        let Some(pixel_scale) = self.optional("pixel_scale", features)? else { return Ok(None) };
+        let ranges = self.doubles("score_range", &[d, 2])?;
+        Ok(Some(ClipStatistics {
+            pixel_scale,
+            score_range: ranges.as_chunks().0.to_vec(),
+            typical_scores: self.doubles("typical_scores", &[d])?,
+        }))
+    }
+
+    fn components(&self) -> Result<Components> {
+        let value: Value = self.field(&["parameters", "n_components"])?;
+        Ok(match (value.as_u64(), value.as_f64()) {
+            (Some(count), _) => Components::Count(count as usize),
+            (None, Some(share)) => Components::Share(share),
+            _ => Components::Auto,
+        })
+    }
+
+    fn config(&self, center: &[f64]) -> Result<Config> {
+        let mut config = Config::new(self.field(&["method"])?, self.components()?);
+        let name: String = self.field(&["parameters", "center"])?;
+        config.center = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None]
+            .into_iter()
+            .find(|c| c.name() == name)
+            .unwrap_or_else(|| Center::Given(center.to_vec()));
+        config.screen = match self.field::<String>(&["parameters", "screen"])?.as_str() {
+            "cone" => Screen::Cone(Cone {
+                angle: match self.field(&["parameters", "angle_auto"])? {
+                    true => Angle::Auto,
+                    false => Angle::Degrees(self.field(&["parameters", "angle"])?),
+                },
+                cosine: self.field(&["parameters", "cosine"])?,
+                ties: self.field(&["parameters", "ties"])?,
+                recenter: self.field(&["parameters", "recenter"])?,
+                // Older models met all pairs.
+                counting: self.field::<Option<Counting>>(&["parameters", "counting"])?.unwrap_or_default(),
+            }),
+            "outlyingness" => Screen::Outlyingness(Outlyingness {
+                directions: self.field(&["parameters", "directions"])?,
+                pairs: self.field(&["parameters", "pairs"])?,
+            }),
+            _ => Screen::Everyone,
+        };
+        config.loss = self.field(&["parameters", "loss"])?;
+        config.cells = self.field(&["parameters", "cells"])?;
+        config.robust_scores = self.field(&["parameters", "robust_scores"])?;
+        config.scaling = self.field(&["parameters", "scale"])?;
+        config.weighting = self.field(&["parameters", "weighting"])?;
+        if matches!(config.method, Method::Ga | Method::Tga) {
+            config.trim = self.field(&["parameters", "trim"])?;
+        }
+        config.solver = self.field(&["parameters", "solver"])?;
+        config.tolerance = self.field(&["parameters", "tol"])?;
+        config.seed = self.field(&["seed"])?;
+        Ok(config)
+    }
+
+    fn cone(&self, config: &Config, samples: usize) -> Result<Option<ConeReport>> {
+        if !matches!(config.screen, Screen::Cone(_)) {
+            return Ok(None);
+        }
+        let bytes = self.array("tau", Dtype::I64, &[samples])?;
+        let tau = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        let pivot: usize = self.field(&["pivot"])?;
+        if pivot >= samples {
+            return Err(Error::data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
+        }
+        Ok(Some(ConeReport {
+            pivot,
+            tau,
+            angle_degrees: self.field(&["parameters", "angle"])?,
+            elimination: self.field(&["elimination"])?,
+        }))
+    }
+}

@@ -1,0 +1,5 @@
+//! Numbers without data: matrices, random numbers, statistics of one variable.
+
+pub mod linalg;
+pub mod random;
+pub(crate) mod statistics;

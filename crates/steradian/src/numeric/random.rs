@@ -1,0 +1,92 @@
+//! The one random generator: counter based, so that a number depends on seed, stream and block alone.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+use super::linalg::Matrix;
+
+/// What random numbers are drawn for; each purpose has a stream of its own.
+#[derive(Debug, Clone, Copy)]
+pub enum Stream {
+    /// The start block of the Krylov solver.
+    Krylov = 1,
+    /// The samples that start the spatial median.
+    Subsample = 2,
+    /// The pairs of samples that directions go through.
+    Pairs = 3,
+    /// The samples that location and scale along a direction come from.
+    Spread = 4,
+    /// The signs of parallel analysis.
+    Signs = 5,
+    /// Where the iterations of baselines begin.
+    Baselines = 6,
+    /// The anchors that candidates for the pivot are compared on.
+    Anchors = 7,
+}
+
+/// The generator of a purpose.
+pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    generator.set_stream(stream as u64);
+    generator
+}
+
+/// Numbers that are drawn one after the other; blocks of them are independent, so that threads can share the work.
+const BLOCK: usize = 1 << 15;
+
+/// A matrix of standard normal numbers, by the current threads together.
+pub fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
+    let mut data = vec![0.0; rows * columns];
+    data.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
+        let mut generator = generator(seed, stream);
+        // Far more words than a block can use.
+        generator.set_word_pos((block as u128) << 32);
+        numbers.iter_mut().for_each(|x| *x = StandardNormal.sample(&mut generator));
+    });
+    Matrix::from_vec(rows, columns, data)
+}
+
+/// `count` different indices below `n`, ascending (all of them when `count >= n`).
+pub(crate) fn subsample(n: usize, count: usize, seed: u64, stream: Stream) -> Vec<usize> {
+    draw(n, count, generator(seed, stream))
+}
+
+/// The how-manieth of many such subsamples, each drawn without regard to the others.
+pub(crate) fn subsample_again(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
+    let mut generator = generator(seed, stream);
+    // Far more words than a subsample can use.
+    generator.set_word_pos((time as u128) << 40);
+    draw(n, count, generator)
+}
+
+fn draw(n: usize, count: usize, mut generator: ChaCha8Rng) -> Vec<usize> {
+    if count >= n {
+        return (0..n).collect();
+    }
+    // Floyd's algorithm: every subset is equally likely and memory is that of the subset.
+    let mut chosen = std::collections::BTreeSet::new();
+    for top in n - count..n {
+        let pick = (generator.next_u64() % (top as u64 + 1)) as usize;
+        if !chosen.insert(pick) {
+            chosen.insert(top);
+        }
+    }
+    chosen.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subsample_has_different_members_and_depends_on_the_seed() {
+        let a = subsample(1000, 100, 7, Stream::Subsample);
+        assert_eq!(a.len(), 100);
+        assert!(a.windows(2).all(|w| w[0] < w[1]) && a[99] < 1000);
+        assert_eq!(a, subsample(1000, 100, 7, Stream::Subsample));
+        assert_ne!(a, subsample(1000, 100, 8, Stream::Subsample));
+        assert_eq!(subsample(3, 9, 0, Stream::Subsample), [0, 1, 2]);
+    }
+}

@@ -1,0 +1,99 @@
+//! What wins and losses on random anchors prove.
+//!
+//! | symbol | here |
+//! |---|---|
+//! | b, anchors near the leader and not near the candidate | `worse` |
+//! | g, anchors near the candidate and not near the leader | `better` |
+//! | delta | [`FAILURE`] |
+//!
+//! Anchors of a round are drawn without replacement from all samples, without regard to earlier rounds, and the leader is
+//! chosen before. If tau of the candidate is no larger than the leader's, then of the anchors on which the two differ
+//! each speaks for the leader with probability at most 1/2. So for each q in [1/2, 1)
+//!
+//!   E(q) = (2 q)^b (2 - 2 q)^g                                                                        (1)
+//!
+//! with b and g summed over all rounds, is a supermartingale that begins at 1, although leaders change; and so is its
+//! mean over some q. By Ville's inequality that ever reaches 2 / delta with probability at most delta / 2.
+//!
+//! The same holds for exp(s b - (e^s - 1) m) and exp((1 - e^-s) m - s g), where m is the sum of the probabilities of
+//! what b and g count; so b and g bound those sums.
+
+/// The probability that the pivot is not the one of the exact count, or that the bound on its excess fails.
+pub(crate) const FAILURE: f64 = 1e-6;
+/// The values of q in (1), less 1/2: a few suffice, since an unlucky one costs little.
+const LEANINGS: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.3, 0.45];
+/// The values of s.
+const EXPONENTS: [f64; 5] = [0.05, 0.15, 0.5, 1.0, 3.0];
+
+/// Whether so many losses beside so many wins show that a candidate is worse than its leaders.
+pub(crate) fn beyond_doubt(worse: u32, better: u32) -> bool {
+    let (worse, better) = (f64::from(worse), f64::from(better));
+    // (1) is at most 2^(b - g), so few are looked at closely.
+    if worse - better < (2.0 / FAILURE).log2() {
+        return false;
+    }
+    let wealth = |leaning: f64| (worse * (1.0 + 2.0 * leaning).ln() + better * (1.0 - 2.0 * leaning).ln()).exp();
+    let mean = LEANINGS.into_iter().map(wealth).sum::<f64>() / LEANINGS.len() as f64;
+    mean >= 2.0 / FAILURE
+}
+
+/// The share of the failure probability of one exponent of one bound.
+fn doubt() -> f64 {
+    (4.0 * EXPONENTS.len() as f64 / FAILURE).ln()
+}
+
+/// A bound on the sum of the probabilities of events of which this many happened.
+pub(crate) fn mean_at_most(count: u32) -> f64 {
+    let bound = |exponent: f64| (exponent * f64::from(count) + doubt()) / (1.0 - (-exponent).exp());
+    EXPONENTS.into_iter().map(bound).fold(f64::INFINITY, f64::min)
+}
+
+/// The same from below.
+pub(crate) fn mean_at_least(count: u32) -> f64 {
+    let bound = |exponent: f64| (exponent * f64::from(count) - doubt()) / (exponent.exp() - 1.0);
+    EXPONENTS.into_iter().map(bound).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_loses_as_often_as_wins_stays_and_who_always_loses_goes() {
+        assert!(!beyond_doubt(0, 0) && !beyond_doubt(5000, 5000) && !beyond_doubt(10, 0));
+        assert!(beyond_doubt(40, 0) && beyond_doubt(6000, 5000));
+        // 2^-count is the probability of that many losses without a win: fewer than 21 can never be enough.
+        assert!((0..21).all(|worse| !beyond_doubt(worse, 0)));
+    }
+
+    #[test]
+    fn a_fair_coin_is_hardly_ever_taken_for_a_false_one() {
+        // Exactly: the probability that a fair walk is ever out within 400 steps, by its distribution step by step.
+        let mut inside = vec![1.0];
+        let mut out = 0.0;
+        for steps in 1..=400usize {
+            let mut next = vec![0.0; steps + 1];
+            for (worse, probability) in inside.iter().enumerate() {
+                next[worse] += 0.5 * probability;
+                next[worse + 1] += 0.5 * probability;
+            }
+            for (worse, probability) in next.iter_mut().enumerate() {
+                if beyond_doubt(worse as u32, (steps - worse) as u32) {
+                    out += *probability;
+                    *probability = 0.0;
+                }
+            }
+            inside = next;
+        }
+        assert!(out > 0.0 && out <= FAILURE / 2.0, "{out:e}");
+    }
+
+    #[test]
+    fn bounds_on_means_hold_the_count_between_them() {
+        for count in [0, 1, 30, 1000, 100_000] {
+            let (low, high) = (mean_at_least(count), mean_at_most(count));
+            assert!(low <= f64::from(count) && f64::from(count) <= high && low >= 0.0, "{low} {count} {high}");
+        }
+        assert!(mean_at_most(0) < 20.0 && mean_at_least(100_000) > 90_000.0);
+    }
+}

@@ -1,0 +1,141 @@
+//! The top eigenvectors of the weighted operator, by whichever solver was chosen: exactly with a certificate, or
+//! roughly as the start of a next step.
+
+use super::certificate::{Certified, certify, certify_to};
+use super::dense;
+use super::gram::{self, Cosines};
+use super::krylov::{self, Width};
+use super::operator::{ByPasses, Dense, Operator};
+use crate::config::Solver;
+use crate::data::source::Source;
+use crate::engine::local::Runner;
+use crate::error::{Error, Result};
+use crate::folds::{Directions, DistancesSum, Scatter};
+use crate::kernel::operand::Precision;
+use crate::numeric::linalg::Matrix;
+
+/// Rounds of steps in double precision that an answer may need where widening the span is not enough.
+const MAX_REFINEMENTS: usize = 2;
+/// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
+const ROUGHER: f64 = 1000.0;
+
+/// What a decomposition needs to know apart from the directions.
+pub(crate) struct Decomposer<'a, R> {
+    pub solver: Solver,
+    pub d: usize,
+    pub tolerance: f64,
+    pub seed: u64,
+    pub source: &'a dyn Source,
+    pub runner: &'a R,
+}
+
+/// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
+pub(crate) struct Decomposed {
+    pub certified: Certified,
+    pub measured: Option<DistancesSum>,
+}
+
+impl<R: Runner> Decomposer<'_, R> {
+    /// To the tolerance, with a certificate. The n x n matrix may be there already; iterations begin at `start`.
+    pub(crate) fn exactly(
+        &self,
+        directions: Directions<'_>,
+        cosines: Option<Cosines>,
+        start: Option<&Matrix>,
+    ) -> Result<Decomposed> {
+        let plain = |certified| Decomposed { certified, measured: None };
+        Ok(match self.solver {
+            Solver::Scatter => {
+                let matrix = self.scatter(directions)?;
+                let vectors = dense::top_vectors(&matrix, self.d, self.tolerance, self.seed, self.runner)?;
+                plain(certify(&Dense { matrix: &matrix, runner: self.runner }, vectors, self.d, self.runner)?)
+            }
+            Solver::Gram => self.through_pairs(directions, cosines, self.tolerance)?,
+            Solver::Krylov | Solver::Auto => {
+                let working = self.by_passes(directions, Precision::Working);
+                let vectors = self.iterate(&working, start, self.d + 1, 0.5 * self.tolerance)?;
+                plain(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
+            }
+        })
+    }
+
+    /// Good enough to compute weights from: at least d orthonormal columns, without a certificate.
+    pub(crate) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
+        let tolerance = self.rough_tolerance();
+        Ok(match self.solver {
+            Solver::Scatter => {
+                let matrix = self.scatter(directions)?;
+                dense::top_vectors(&matrix, self.d, tolerance, self.seed, self.runner)?
+            }
+            Solver::Gram => self.through_pairs(directions, None, tolerance)?.certified.vectors,
+            Solver::Krylov | Solver::Auto => {
+                // A whole block: a next start from more than the wanted vectors is nearer to its end.
+                let count = Width::for_components(self.d, self.source.shape().features).0;
+                self.iterate(&self.by_passes(directions, Precision::Working), start, count, tolerance)?
+            }
+        })
+    }
+
+    /// How fine a rough answer is.
+    pub(crate) fn rough_tolerance(&self) -> f64 {
+        (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance)
+    }
+
+    fn by_passes<'b>(&'b self, directions: Directions<'b>, precision: Precision) -> ByPasses<'b, R> {
+        ByPasses { source: self.source, directions, precision, runner: self.runner }
+    }
+
+    fn iterate(
+        &self,
+        operator: &impl Operator,
+        start: Option<&Matrix>,
+        count: usize,
+        tolerance: f64,
+    ) -> Result<Matrix> {
+        krylov::top_vectors(operator, start, (self.d, count), tolerance, self.seed, self.runner)
+    }
+
+    fn scatter(&self, directions: Directions<'_>) -> Result<Matrix> {
+        let (mut matrix, mass) = self.runner.run(&Scatter::new(directions), self.source)?;
+        let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
+        matrix.data_mut().iter_mut().for_each(|x| *x *= share);
+        Ok(matrix)
+    }
+
+    fn through_pairs(
+        &self,
+        directions: Directions<'_>,
+        cosines: Option<Cosines>,
+        tolerance: f64,
+    ) -> Result<Decomposed> {
+        let cosines = match cosines {
+            Some(cosines) => cosines,
+            None => gram::direct(&directions, self.source, self.runner)?,
+        };
+        let speaks = cosines.speaks.iter().enumerate();
+        let kept: Vec<bool> = speaks.map(|(i, s)| *s && directions.admits(i)).collect();
+        require_directions(kept.contains(&true), kept.len())?;
+        gram::solve(cosines, &kept, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
+    }
+
+    /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
+    fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
+        let mut found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
+        for _ in 0..MAX_REFINEMENTS {
+            if found.sine_bound <= self.tolerance || found.values[0] <= 0.0 {
+                break;
+            }
+            let vectors = self.iterate(operator, Some(&found.vectors), self.d + 1, 0.5 * self.tolerance)?;
+            found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Refuses data without any direction.
+pub(crate) fn require_directions(any: bool, samples: usize) -> Result<()> {
+    if any {
+        return Ok(());
+    }
+    Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find")))
+}
