@@ -29,31 +29,39 @@ mod remote;
 mod screen;
 mod solver;
 
-pub use config::{
-    Angle, Cells, Center, Components, Cone, Config, Cosine, Counting, Loss, Method, Outlyingness, Scaling, Screen,
-    Solver, Ties, Weighting,
-};
+pub use config::Config;
+pub use config::method::Method;
+pub use config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+pub use config::screen::{Angle, Cone, Cosine, Counting, Outlyingness, Screen, Ties};
 pub use data::block::{Block, BlockData, BlockElement, Rows};
 pub use data::element::{Element, ElementType};
+pub use data::slice::Memory;
 #[cfg(feature = "ndarray")]
-pub use data::source::NdArray;
-pub use data::source::{Memory, Shape, Source};
-pub use engine::fold::{Fold, Forest, Grid, PairFold};
+pub use data::slice::NdArray;
+pub use data::source::{Shape, Source};
+pub use engine::fold::{Fold, PairFold};
+pub use engine::forest::Forest;
+pub use engine::grid::Grid;
 pub use engine::journal::{Content, Journal};
-pub use engine::local::{CancelToken, Iteration, Local, Progress, Runner};
+pub use engine::local::Local;
+pub use engine::progress::{CancelToken, Iteration, Progress};
+pub use engine::runner::Runner;
 pub use error::{Error, Result};
 pub use fit::assemble::{Found, assemble};
 pub use fit::builder::AngularEmbedding;
+pub use fit::cost::{Step, program_bytes};
 pub use fit::origin::Origin;
-pub use fit::plan::{Plan, Step, program_bytes, size};
+pub use fit::plan::{Plan, size};
 pub use fit::screening::{FittedScreen, screen};
 pub use fit::{fit, fit_on};
 pub use model::diagnosis::{Diagnosis, Flag};
-pub use model::{Certificate, CleanedCells, ClipStatistics, ConeReport, Elimination, Model};
+pub use model::{Certificate, CleanedCells, ClipStatistics, Model};
 pub use numeric::linalg::{self, Matrix};
 pub use numeric::random;
-pub use remote::cluster::{Cluster, Dispatch, Remote};
+pub use remote::cluster::Cluster;
 pub use remote::job::{Job, Work};
 pub use remote::partial_result::Sum;
+pub use remote::source::{Dispatch, Remote};
 pub use remote::steps::Recipe;
+pub use screen::report::{ConeReport, Elimination};
 pub use solver::dense::top_eigenpairs;

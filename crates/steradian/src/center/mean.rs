@@ -1,7 +1,7 @@
 //! The mean, and with it the check that all data are finite.
 
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Moments;
 

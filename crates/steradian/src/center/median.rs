@@ -5,7 +5,7 @@
 
 use crate::data::element::{Element, ElementType};
 use crate::data::source::{Shape, Source};
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{COLUMN_BYTES, DIGITS, DigitCounts};
 
@@ -69,7 +69,7 @@ fn value_of(element: ElementType, key: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::source::Memory;
+    use crate::data::slice::Memory;
     use crate::engine::local::Local;
     use proptest::prelude::*;
 

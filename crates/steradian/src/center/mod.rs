@@ -5,9 +5,9 @@ pub(crate) mod median;
 pub(crate) mod spatial_median;
 pub(crate) mod weiszfeld;
 
-use crate::config::Center;
+use crate::config::options::Center;
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 
 /// A center that takes no search: any but the spatial median, of all samples or of the kept ones.

@@ -6,10 +6,9 @@
 //! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
 
 use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, Pulled, minimise};
-use crate::data::block::each_element;
-use crate::data::element::{Element, ElementType};
-use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::data::element::ElementType;
+use crate::data::source::{Source, read_sample};
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Pull;
 use crate::numeric::linalg::{Matrix, product};
@@ -69,16 +68,6 @@ impl Start {
     pub(crate) fn at(self, point: Vec<f64>) -> Self {
         Self { point, ..self }
     }
-}
-
-/// One sample in double precision.
-pub(crate) fn read_sample(source: &dyn Source, index: usize) -> Result<Vec<f64>> {
-    let mut sample = Vec::new();
-    source.visit(index..index + 1, &mut |block| {
-        each_element!(block, data => sample = (0..data.columns()).map(|j| data.get(0, j).widen()).collect());
-        Ok(())
-    })?;
-    Ok(sample)
 }
 
 /// The middle of some numbers; the lower of two middles is good enough for a start.

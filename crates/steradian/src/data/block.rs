@@ -141,6 +141,11 @@ impl<'a> Block<'a> {
         each_element!(self, rows => rows.columns())
     }
 
+    /// Copies a row into `out`, as f64 values.
+    pub(crate) fn read_row(&self, row: usize, out: &mut [f64]) {
+        each_element!(self, rows => out.iter_mut().enumerate().for_each(|(j, x)| *x = rows.get(row, j).widen()));
+    }
+
     /// The element type.
     pub fn element(&self) -> ElementType {
         match self.data {

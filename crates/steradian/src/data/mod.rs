@@ -2,5 +2,6 @@
 
 pub(crate) mod block;
 pub(crate) mod element;
+pub(crate) mod slice;
 pub(crate) mod source;
 pub(crate) mod view;

@@ -239,8 +239,8 @@ impl<F: Alter> Source for Changed<'_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::center::spatial_median::read_sample;
-    use crate::data::source::Memory;
+    use crate::data::slice::Memory;
+    use crate::data::source::read_sample;
 
     #[test]
     fn samples_are_picked_and_changed_where_they_are_read() {

@@ -5,84 +5,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use super::fold::{Fold, Forest, Grid, PairFold};
+use super::fold::{Fold, PairFold};
+use super::forest::Forest;
+use super::grid::Grid;
 use super::journal::Journal;
 use super::pair_pass_state::Met;
 use super::pass_label::Label;
 use super::pass_recorder::Keeping;
 use super::pass_state::{Begun, Underway};
+use super::progress::{CancelToken, Iteration, Observer, Progress};
+use super::runner::Runner;
 use crate::data::block::Block;
 use crate::data::source::{Shape, Source};
 use crate::error::{Error, Result};
-
-/// Tells running work to stop; clones share the flag.
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Asks the work to stop at the next block.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether stopping was asked for.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
-    }
-}
-
-/// Where a pass stands.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// What the pass does.
-    pub name: &'static str,
-    /// The how-manieth pass of this runner, from 1.
-    pub pass: usize,
-    /// Bytes of samples read in this pass.
-    pub bytes: u64,
-    /// Bytes this pass will read.
-    pub total_bytes: u64,
-    /// Where an iteration stands that works in memory, between passes.
-    pub iteration: Option<Iteration>,
-}
-
-/// One step of an iteration in memory.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Iteration {
-    /// The how-manieth step, from 1.
-    pub step: usize,
-    /// What is to become small: the change, or the relative residual.
-    pub residual: f64,
-    /// The rank of the low-rank part, where there is one.
-    pub rank: Option<usize>,
-}
-
-type Observer = Box<dyn Fn(Progress) + Send + Sync>;
-
-/// Runs passes: local threads are one runner, a cluster's driver another.
-pub trait Runner: Sync {
-    /// One pass over all samples.
-    fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out>;
-
-    /// One pass over all pairs of tiles of `tile_rows` rows.
-    fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out>;
-
-    /// Dense work outside any pass, on this runner's threads.
-    fn compute<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R;
-
-    /// Whether the owner asked to stop; long dense work looks here between steps.
-    fn check_cancelled(&self) -> Result<()>;
-
-    /// Passes made so far.
-    fn passes(&self) -> usize;
-
-    /// How many threads share the work.
-    fn threads(&self) -> usize;
-}
 
 /// Threads of this process.
 pub struct Local {

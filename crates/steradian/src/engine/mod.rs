@@ -1,9 +1,13 @@
 //! How a pass runs: the grid, folds and their merge tree, runners, progress, the journal. It knows no fold by name.
 
 pub(crate) mod fold;
+pub(crate) mod forest;
+pub(crate) mod grid;
 pub(crate) mod journal;
 pub(crate) mod local;
 pub(crate) mod pair_pass_state;
 pub(crate) mod pass_label;
 pub(crate) mod pass_recorder;
 pub(crate) mod pass_state;
+pub(crate) mod progress;
+pub(crate) mod runner;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fold::{Fold, Grid, PairFold};
+use super::fold::{Fold, PairFold};
+use super::grid::Grid;
 use crate::codec::digest;
 use crate::data::source::Shape;
 use crate::error::{Error, Result};

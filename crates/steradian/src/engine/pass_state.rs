@@ -8,7 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::fold::{Fold, Forest, Grid, grow};
+use super::fold::Fold;
+use super::forest::{Forest, grow};
+use super::grid::Grid;
 use crate::error::{Error, Result};
 
 /// The sum of the first blocks of a cell.

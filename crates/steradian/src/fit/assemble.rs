@@ -1,16 +1,19 @@
 //! A model out of a subspace, however it was found: signs, variances, cutoffs.
 
 use super::signs::fix_sign;
-use super::stages::SCALE_SCORES;
-use crate::config::{Config, Solver};
+use crate::config::Config;
+use crate::config::options::Solver;
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Distances, DistancesSum};
 use crate::kernel::operand::Precision;
 use crate::model::{Certificate, Model, diagnosis};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::robust_scale;
+
+/// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
+pub(crate) const SCALE_SCORES: usize = 1 << 20;
 
 /// A subspace that a method outside this crate has found.
 #[derive(Debug, Clone)]

@@ -1,6 +1,9 @@
 //! The estimator as a builder: options, then `fit`.
 
-use crate::config::{Cells, Center, Components, Config, Loss, Method, Scaling, Screen, Solver, Weighting};
+use crate::config::Config;
+use crate::config::method::Method;
+use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::engine::local::Local;
 use crate::error::Result;
@@ -97,6 +100,6 @@ impl AngularEmbedding {
 
     /// Fits the model.
     pub fn fit(&self, source: &dyn Source) -> Result<Model> {
-        super::fit(&self.config, source, &Local::new(self.threads)?)
+        crate::fit::fit(&self.config, source, &Local::new(self.threads)?)
     }
 }

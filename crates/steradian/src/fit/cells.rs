@@ -14,10 +14,12 @@
 
 use super::feature_scales;
 use super::stages::embed;
-use crate::config::{Cells, Config, Screen, Solver, Weighting};
+use crate::config::Config;
+use crate::config::options::{Cells, Solver, Weighting};
+use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::data::view::{Changed, Picked};
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Directions, Projection, Units};
 use crate::kernel::operand::Precision;

@@ -11,10 +11,12 @@ use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::center::mean;
-use crate::config::{Components, Config, Outlyingness, Screen, Solver, Weighting};
+use crate::config::Config;
+use crate::config::options::{Components, Solver, Weighting};
+use crate::config::screen::{Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::data::view::Changed;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Directions;
 use crate::numeric::linalg::Matrix;

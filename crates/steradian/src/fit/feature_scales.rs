@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::center::{mean, median};
 use crate::data::source::Source;
 use crate::data::view::{Changed, Picked};
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Gathered;
 use crate::numeric::statistics::{NORMAL_MAD, robust_scale};

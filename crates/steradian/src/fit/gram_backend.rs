@@ -12,19 +12,23 @@
 //! whole numbers in K, so what cancels in a length is not lost before. Cost: one pair pass; 2 n^2 l flops for each
 //! application of the operator; at the end one pass for the center and one for the components.
 
-use super::pass_backend::{Around, Ground};
+use super::backend::{Around, Ground};
 use crate::center::spatial_median::{self, Start};
-use crate::config::{Center, Config, Outlyingness, Solver, Weighting};
-use crate::engine::local::Runner;
+use crate::config::Config;
+use crate::config::options::{Center, Solver, Weighting};
+use crate::config::screen::Outlyingness;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Directions, DistancesSum, sine_outside};
 use crate::numeric::linalg::{Matrix, product};
 use crate::numeric::statistics::median;
 use crate::screen::outlyingness::{self, Outlying};
-use crate::solver::decompose::{Decomposed, Decomposer};
+use crate::solver::certificate::Decomposed;
+use crate::solver::decompose::Decomposer;
 use crate::solver::gram::{self, Cosines, products_around, recenter, whole_origin};
-use crate::solver::krylov::{self, Width};
+use crate::solver::krylov;
 use crate::solver::operator::Operator;
+use crate::solver::operator::Width;
 
 /// A squared length below this share of the terms it is the difference of is zero.
 const COINCIDENT: f64 = 1e-10;

@@ -1,9 +1,11 @@
 //! The whole of a fit: scales of features, the number of components, and one embedding or several.
 
 pub(crate) mod assemble;
+pub(crate) mod backend;
 pub(crate) mod builder;
 pub(crate) mod cells;
 pub(crate) mod component_count;
+pub(crate) mod cost;
 pub(crate) mod feature_scales;
 pub(crate) mod gram_backend;
 pub(crate) mod origin;
@@ -19,10 +21,12 @@ pub(crate) mod total_variance;
 use std::borrow::Cow;
 
 use crate::center::mean;
-use crate::config::{Cells, Center, Components, Config, Scaling, Solver};
+use crate::config::Config;
+use crate::config::options::{Cells, Center, Components, Scaling, Solver};
 use crate::data::source::Source;
 use crate::data::view::Changed;
-use crate::engine::local::{Local, Runner};
+use crate::engine::local::Local;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::remote::steps::Change;

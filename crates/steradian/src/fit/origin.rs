@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::digest;
-use crate::config::{Center, Config, Solver};
+use crate::config::Config;
+use crate::config::options::{Center, Solver};
 use crate::data::block::each_element;
 use crate::data::element::Element;
 use crate::data::source::Source;
@@ -113,8 +114,8 @@ fn fingerprint(source: &dyn Source) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Method;
-    use crate::data::source::Memory;
+    use crate::config::method::Method;
+    use crate::data::slice::Memory;
 
     fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> Origin {
         let source = Memory::new(data, data.len() / features, features).unwrap();

@@ -3,59 +3,20 @@
 //! Centers, weights and subspaces take turns there many times (`rounds.rs`). A ground says what a point and a subspace
 //! are on it; only the last decomposition gives both in the units of the data.
 
+use super::backend::{Around, Ground};
 use crate::center::spatial_median::{self, Start};
 use crate::center::{self, mean};
-use crate::config::{Center, Config, Outlyingness, Weighting};
-use crate::engine::local::Runner;
+use crate::config::Config;
+use crate::config::options::Center;
+use crate::config::screen::Outlyingness;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Directions, Distances, DistancesSum};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 use crate::screen::outlyingness::{self, Outlying};
-use crate::solver::decompose::{Decomposed, Decomposer};
-
-/// Whose directions from a point, and how much each says.
-#[derive(Debug)]
-pub(crate) struct Around<'a, P> {
-    pub point: &'a P,
-    pub weighting: Weighting,
-    pub kept: Option<&'a [bool]>,
-    /// A factor of each sample's weight.
-    pub factors: Option<&'a [f64]>,
-}
-
-/// What the rounds of a fit need.
-pub(crate) trait Ground {
-    /// A center.
-    type Point;
-    /// Orthonormal vectors, d of them or more.
-    type Vectors;
-
-    /// How far each sample lies from the bulk.
-    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<Outlying>;
-
-    /// The mean of some samples.
-    fn mean(&mut self, kept: &[bool]) -> Result<Self::Point>;
-
-    /// The center of some samples, as the configuration asks.
-    fn center(&mut self, kept: &[bool]) -> Result<Self::Point>;
-
-    /// The top vectors, good enough to compute weights from; iterations begin at `start`.
-    fn roughly(&mut self, around: &Around<'_, Self::Point>, start: Option<&Self::Vectors>) -> Result<Self::Vectors>;
-
-    /// How many vectors there are.
-    fn count(vectors: &Self::Vectors) -> usize;
-
-    /// How all samples lie to the first d of some vectors.
-    fn distances(&mut self, point: &Self::Point, vectors: &Self::Vectors) -> Result<DistancesSum>;
-
-    /// The center in data units and the answer, to the tolerance and with its certificate.
-    fn exactly(
-        &mut self,
-        around: &Around<'_, Self::Point>,
-        start: Option<&Self::Vectors>,
-    ) -> Result<(Vec<f64>, Decomposed)>;
-}
+use crate::solver::certificate::Decomposed;
+use crate::solver::decompose::Decomposer;
 
 /// In the data: points are points, vectors are columns of D numbers, and everything is a pass.
 pub(crate) struct ByPasses<'a, 'b, R> {

@@ -1,11 +1,13 @@
 //! Center, weights and subspace in turns: the rounds after the outlyingness screen, and the steps of AE-1.
 
-use super::pass_backend::{Around, Ground};
+use super::backend::{Around, Ground};
 use super::sine_loss::{self, STEPS};
-use crate::config::{Loss, Outlyingness, Weighting};
+use crate::config::options::{Loss, Weighting};
+use crate::config::screen::Outlyingness;
 use crate::error::{Error, Result};
 use crate::screen::outlyingness;
-use crate::solver::decompose::{Decomposed, require_directions};
+use crate::solver::certificate::Decomposed;
+use crate::solver::decompose::require_directions;
 
 /// Rounds of flagging, centering and fitting after the outlyingness screen.
 pub(crate) const ROUNDS: usize = 2;

@@ -12,19 +12,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::center::spatial_median::read_sample;
 use crate::center::{self, mean};
-use crate::config::{Config, Cosine, Outlyingness, Screen, Weighting};
+use crate::config::Config;
+use crate::config::options::Weighting;
+use crate::config::screen::{Cosine, Outlyingness, Screen};
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{Directions, FarthestAlong, Projection, Units};
 use crate::kernel::operand::Precision;
-use crate::model::{ConeReport, Model};
+use crate::model::Model;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::NORMAL_975;
 use crate::screen::cone::{self, Directed};
 use crate::screen::outlyingness::{self, Gauge, bulk_limit};
+use crate::screen::report::ConeReport;
+use crate::screen::unit_directions::unit_directions;
 
 /// What a screen found, and how it measures.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -72,7 +75,7 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             warnings.extend(warning);
             let directed = Directed { source, center: &center, cosines: None, speaks: None, seed: config.seed };
             let (report, kept) = cone::screen(cone, &directed, runner)?;
-            let pivot = unit_direction(source, report.pivot, &center)?;
+            let pivot = unit_directions(&[report.pivot], &center, source)?;
             warnings.extend(report.doubt());
             let rule = Rule::Cone { center, pivot, cosine: cone.cosine };
             FittedScreen {
@@ -116,18 +119,6 @@ fn without_outlying<R: Runner>(
     })
 }
 
-/// The unit direction of a sample, as a column.
-pub(crate) fn unit_direction(source: &dyn Source, sample: usize, center: &[f64]) -> Result<Matrix> {
-    let mut direction = read_sample(source, sample)?;
-    direction.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
-    // The largest entry first, so that squares neither overflow nor vanish.
-    let largest = direction.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    direction.iter_mut().for_each(|x| *x /= largest);
-    let length = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
-    direction.iter_mut().for_each(|x| *x /= length);
-    Ok(Matrix::from_vec(direction.len(), 1, direction))
-}
-
 /// Angles of samples to a direction, in degrees; not a number for a sample at the center.
 fn angles<R: Runner>(
     center: &[f64],
@@ -163,7 +154,7 @@ impl Model {
                 self.kept.len()
             )));
         }
-        let pivot = unit_direction(source, report.pivot, &self.center)?;
+        let pivot = unit_directions(&[report.pivot], &self.center, source)?;
         angles(&self.center, &pivot, cone.cosine, source, runner)
     }
 }

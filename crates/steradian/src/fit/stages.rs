@@ -9,26 +9,27 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
-use super::assemble::{robust_variances, signed_rows};
+use super::assemble::{SCALE_SCORES, robust_variances, signed_rows};
+use super::backend::Around;
 use super::gram_backend::WithinMatrix;
-use super::pass_backend::{Around, ByPasses};
+use super::pass_backend::ByPasses;
 use super::rounds::{Fitted, Wanted};
 use super::sine_loss;
 use crate::center::{self, mean};
-use crate::config::{Center, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
+use crate::config::Config;
+use crate::config::options::{Center, Loss, Solver, Weighting};
+use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{Directions, Distances, DistancesSum};
 use crate::kernel::operand::Precision;
-use crate::model::{Certificate, ConeReport, Model, diagnosis};
+use crate::model::{Certificate, Model, diagnosis};
 use crate::screen::cone::{self, Directed};
+use crate::screen::report::ConeReport;
 use crate::solver::certificate::Certified;
 use crate::solver::decompose::{Decomposer, require_directions};
 use crate::solver::gram::{self, Cosines};
-
-/// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
-pub(crate) const SCALE_SCORES: usize = 1 << 20;
 
 /// Fits `d` components to all samples of a source.
 pub(crate) fn embed<R: Runner>(

@@ -8,10 +8,12 @@
 use std::borrow::Cow;
 
 use super::feature_scales;
-use crate::config::{Method, Scaling};
+use crate::config::method::Method;
+use crate::config::options::Scaling;
 use crate::data::source::Source;
 use crate::data::view::Changed;
-use crate::engine::local::{Local, Runner};
+use crate::engine::local::Local;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::remote::steps::Change;

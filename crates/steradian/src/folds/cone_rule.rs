@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Directions;
 use super::gram::products;
 use super::weighted_rows::SentDirections;
-use crate::config::Cosine;
+use crate::config::screen::Cosine;
 use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
 use crate::kernel::cosine_counts::{self, Bounds};

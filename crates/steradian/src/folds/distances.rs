@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Directions;
 use super::weighted_rows::SentDirections;
 use crate::codec::packed;
-use crate::config::Weighting;
+use crate::config::options::Weighting;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
 use crate::engine::fold::Fold;

@@ -76,7 +76,7 @@ impl Fold for Moments<'_> {
     }
 
     fn merge(&self, left: MomentsSum, right: MomentsSum) -> MomentsSum {
-        MomentsSum { samples: left.samples + right.samples, totals: super::add_all(left.totals, &right.totals) }
+        MomentsSum { samples: left.samples + right.samples, totals: crate::folds::add_all(left.totals, &right.totals) }
     }
 
     fn finish(&self, sum: MomentsSum) -> Result<Vec<f64>> {

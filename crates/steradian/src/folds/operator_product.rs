@@ -133,7 +133,7 @@ impl Fold for Sketch<'_> {
     }
 
     fn merge(&self, left: SketchSum, right: SketchSum) -> SketchSum {
-        SketchSum { z: super::add_all(left.z, &right.z), mass: left.mass + right.mass }
+        SketchSum { z: crate::folds::add_all(left.z, &right.z), mass: left.mass + right.mass }
     }
 
     fn finish(&self, sum: SketchSum) -> Result<(Matrix, f64)> {

@@ -98,7 +98,7 @@ impl Fold for Scatter<'_> {
     }
 
     fn merge(&self, left: ScatterSum, right: ScatterSum) -> ScatterSum {
-        ScatterSum { lower: super::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
+        ScatterSum { lower: crate::folds::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
     }
 
     /// The full symmetric matrix.

@@ -121,7 +121,7 @@ impl Fold for Pull<'_> {
             (a, b) => a.or(b),
         };
         PullSum {
-            pull: super::add_all(left.pull, &right.pull),
+            pull: crate::folds::add_all(left.pull, &right.pull),
             inverse_lengths: left.inverse_lengths + right.inverse_lengths,
             lengths: left.lengths + right.lengths,
             coincident: left.coincident + right.coincident,

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
-use crate::config::Weighting;
+use crate::config::options::Weighting;
 use crate::data::block::{Block, each_element};
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::squared_distances;

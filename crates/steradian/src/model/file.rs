@@ -5,11 +5,15 @@ use std::collections::HashMap;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Map, Value, json};
 
-use super::{Certificate, CleanedCells, ClipStatistics, ConeReport, Model};
-use crate::config::{Angle, Center, Components, Cone, Config, Counting, Method, Outlyingness, Screen};
+use super::{Certificate, CleanedCells, ClipStatistics, Model};
+use crate::config::Config;
+use crate::config::method::Method;
+use crate::config::options::{Center, Components};
+use crate::config::screen::{Angle, Cone, Counting, Outlyingness, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 use crate::numeric::linalg::Matrix;
+use crate::screen::report::ConeReport;
 
 /// The version of the format that is written, and the only one that is read.
 const FORMAT: u64 = 1;

@@ -4,34 +4,24 @@
 //! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`Remote`] a [`Source`] whose few single samples
 //! are fetched when a fit looks at them.
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::job::Job;
-use super::partial_result::Sum;
-use super::steps::Recipe;
-use crate::config::{Angle, Config, Counting, Method, Screen, Solver};
-use crate::data::block::Block;
-use crate::data::source::{Shape, Source};
+use super::source::{Dispatch, Remote};
+use crate::config::Config;
+use crate::config::method::Method;
+use crate::config::options::Solver;
+use crate::config::screen::{Angle, Counting, Screen};
+use crate::data::source::Source;
 use crate::engine::fold::{Fold, PairFold};
-use crate::engine::local::{Local, Runner};
+use crate::engine::local::Local;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::fit::fit_on;
 use crate::fit::plan::Plan;
 use crate::folds::Distances;
 use crate::kernel::operand::Precision;
 use crate::model::Model;
-
-/// The way to the processes that hold the rows.
-pub trait Dispatch: Sync {
-    /// The sum of all rows: the job's sums of every part, merged in the order of the data along a fixed tree.
-    fn sum(&self, job: &Job<'_>, name: &'static str, pass: usize) -> Result<Sum>;
-
-    /// These samples, in this order.
-    fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>>;
-}
 
 /// Runs passes where the rows are, and all else on threads of this process.
 pub struct Cluster<'a> {
@@ -121,83 +111,5 @@ impl Runner for Cluster<'_> {
 
     fn threads(&self) -> usize {
         self.local.threads()
-    }
-}
-
-/// All rows, wherever they are.
-pub struct Remote<'a> {
-    dispatch: &'a dyn Dispatch,
-    shape: Shape,
-    near: Mutex<Arc<Fetched>>,
-}
-
-/// The samples that were fetched last.
-struct Fetched {
-    places: HashMap<usize, usize>,
-    rows: Option<Arc<dyn Source + Send + Sync>>,
-}
-
-impl<'a> Remote<'a> {
-    /// Rows of this shape behind `dispatch`.
-    pub fn new(dispatch: &'a dyn Dispatch, shape: Shape) -> Self {
-        let near = Mutex::new(Arc::new(Fetched { places: HashMap::new(), rows: None }));
-        Self { dispatch, shape, near }
-    }
-
-    fn near(&self) -> Arc<Fetched> {
-        Arc::clone(&self.near.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn fetch(&self, samples: &[usize]) -> Result<Arc<Fetched>> {
-        let rows = self.dispatch.fetch(samples)?;
-        let (asked, features) = ((samples.len(), self.shape.features), self.shape.features);
-        let got = rows.shape();
-        if (got.samples, got.features) != asked || got.element != self.shape.element {
-            return Err(Error::data(format!(
-                "{} samples of {features} features ({}) were asked for but {} of {} ({}) came; the data must not change \
-                 during a fit",
-                samples.len(),
-                self.shape.element.name(),
-                got.samples,
-                got.features,
-                got.element.name()
-            )));
-        }
-        let places = samples.iter().enumerate().map(|(place, sample)| (*sample, place)).collect();
-        Ok(Arc::new(Fetched { places, rows: Some(rows) }))
-    }
-}
-
-impl Source for Remote<'_> {
-    fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    fn prefetch(&self, samples: &[usize]) -> Result<()> {
-        let near = self.near();
-        if samples.iter().any(|sample| !near.places.contains_key(sample)) {
-            let mut samples = samples.to_vec();
-            samples.sort_unstable();
-            samples.dedup();
-            let fetched = self.fetch(&samples)?;
-            *self.near.lock().unwrap_or_else(PoisonError::into_inner) = fetched;
-        }
-        Ok(())
-    }
-
-    fn recipe(&self) -> Option<Recipe<'_>> {
-        Some(Recipe::default())
-    }
-
-    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let mut near = self.near();
-        // Samples are kept in ascending order, so neighbours lie side by side.
-        if rows.clone().any(|row| !near.places.contains_key(&row)) {
-            near = self.fetch(&rows.clone().collect::<Vec<_>>())?;
-        }
-        let (Some(source), Some(&place)) = (&near.rows, near.places.get(&rows.start)) else {
-            return Ok(()); // no rows were asked for
-        };
-        source.visit(place..place + rows.len(), &mut |block| visit(Block::new(rows.start, block.data())))
     }
 }

@@ -15,8 +15,10 @@ use super::steps::Recipe;
 use crate::codec::{digest_bytes, from_bytes, split_bytes, to_bytes};
 use crate::data::source::Source;
 use crate::data::view::{Numbered, Placed};
-use crate::engine::fold::{Fold, Grid};
-use crate::engine::local::{Local, Runner};
+use crate::engine::fold::Fold;
+use crate::engine::grid::Grid;
+use crate::engine::local::Local;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
     ChosenRows, DigitCounts, Gathered, Moments, Pull, SentAnchorCounts, SentConeSizes, SentDistances, SentFarthest,

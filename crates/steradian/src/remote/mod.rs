@@ -3,4 +3,5 @@
 pub(crate) mod cluster;
 pub(crate) mod job;
 pub(crate) mod partial_result;
+pub(crate) mod source;
 pub(crate) mod steps;

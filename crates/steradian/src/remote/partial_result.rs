@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{from_bytes, size_in_bytes, split_bytes, to_bytes};
-use crate::engine::fold::{Fold, Forest};
+use crate::engine::fold::Fold;
+use crate::engine::forest::Forest;
 use crate::error::{Error, Result};
 
 /// The sum of some neighbouring rows, and which.

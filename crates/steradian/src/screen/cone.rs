@@ -13,18 +13,20 @@
 use rayon::prelude::*;
 
 use super::elimination::{self, Eliminated};
-use crate::center::spatial_median::read_sample;
-use crate::config::{Angle, Cone, Cosine, Counting, Ties, Weighting};
+use super::report::{ConeReport, Elimination};
+use super::unit_directions::unit_directions;
+use crate::config::options::Weighting;
+use crate::config::screen::{Angle, Cone, Cosine, Counting, Ties};
 use crate::data::element::ElementType;
+use crate::data::source::read_sample;
 use crate::data::source::{Shape, Source};
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
     AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Projection,
     Sketch, Units, exact_cosine,
 };
 use crate::kernel::operand::Precision;
-use crate::model::{ConeReport, Elimination};
 use crate::numeric::linalg::Matrix;
 
 /// Room below the threshold, so that exact ties are inside on every machine.
@@ -178,23 +180,9 @@ impl Directed<'_> {
         Ok(kept)
     }
 
-    /// Unit directions of some samples, as columns.
-    pub(crate) fn units(&self, samples: &[usize]) -> Result<Matrix> {
-        self.source.prefetch(samples)?;
-        let mut units = Matrix::zeros(self.center.len(), samples.len());
-        for (column, &sample) in samples.iter().enumerate() {
-            let row = read_sample(self.source, sample)?;
-            let centered: Vec<f64> = row.iter().zip(self.center).map(|(x, c)| x - c).collect();
-            let largest = centered.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
-            let length = centered.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt();
-            centered.iter().enumerate().for_each(|(j, x)| units[(j, column)] = x / largest / length);
-        }
-        Ok(units)
-    }
-
     /// Cosines of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
     fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
-        let units = self.units(samples)?;
+        let units = unit_directions(samples, self.center, self.source)?;
         let found = runner.run(
             &Projection::new(self.directions(), &units, Units::Direction, Precision::Double, self.element()),
             self.source,
@@ -238,7 +226,7 @@ fn half_cone(cosine: Cosine, directed: &Directed<'_>, runner: &impl Runner) -> R
 fn densest(samples: &[usize], directed: &Directed<'_>, runner: &impl Runner) -> Result<usize> {
     let mut densities = Vec::with_capacity(samples.len());
     for group in samples.chunks(32) {
-        let units = directed.units(group)?;
+        let units = unit_directions(group, directed.center, directed.source)?;
         // u' (sum u_j u_j') u is the sum of squared cosines.
         let (z, _) = runner.run(
             &Sketch::new(directed.directions(), Coefficients::Project(&units), Precision::Double, directed.element()),

@@ -18,19 +18,19 @@
 //!
 //! Cost: two passes a round; pairs as [`Search::rounds`] says, 2 D flops each; about 60 bytes a sample.
 
+use super::report::Elimination;
 use super::sequential_test::{FAILURE, beyond_doubt, mean_at_least, mean_at_most};
 use super::triangle_bounds::Shell;
-use crate::center::spatial_median::read_sample;
-use crate::config::Weighting;
+use super::unit_directions::unit_directions;
+use crate::config::options::Weighting;
+use crate::data::source::read_sample;
 use crate::data::source::{Shape, Source};
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::fit::screening::unit_direction;
 use crate::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Projection, Sketch, Units,
 };
 use crate::kernel::operand::Precision;
-use crate::model::Elimination;
 use crate::numeric::random::{Stream, subsample_again};
 
 /// Operations of products that take about a minute: at 1e11 a second, which two cores of 2020 reach.
@@ -306,7 +306,7 @@ impl<R: Runner> Search<'_, R> {
     fn shell(&self, candidates: &[usize]) -> Result<Shell> {
         let element = self.source.shape().element;
         let center = self.rule.directions().center();
-        let leader = unit_direction(self.source, self.leader(), center)?;
+        let leader = unit_directions(&[self.leader()], center, self.source)?;
         let directions = Directions::new(center, Weighting::InverseNorm, Some(&self.left));
         // Each direction times its cosine to the leader, so that opposites do not cancel.
         let sketch = Sketch::new(directions, Coefficients::Project(&leader), Precision::Double, element);
@@ -361,10 +361,10 @@ mod tests {
         let in_bundle = |i: usize| !i.is_multiple_of(5);
         let mut data = noise.into_vec();
         (0..n).filter(|&i| in_bundle(i)).for_each(|i| data[i * features] += axis_length);
-        let source = crate::data::source::Memory::new(&data, n, features).unwrap();
+        let source = crate::data::slice::Memory::new(&data, n, features).unwrap();
         let center = vec![0.0; features];
         let directions = Directions::new(&center, Weighting::InverseNorm, None);
-        let rule = ConeRule::new(directions, crate::config::Cosine::Signed, 0.5);
+        let rule = ConeRule::new(directions, crate::config::screen::Cosine::Signed, 0.5);
         let runner = crate::engine::local::Local::new(2).unwrap();
         let exact = runner.run_pairs(&crate::folds::Neighbours::new(rule.clone(), n), &source, 512).unwrap();
         let tau: Vec<i64> = exact.neighbours.iter().map(|&inside| n as i64 - i64::from(inside)).collect();

@@ -14,13 +14,15 @@ use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::center::spatial_median::{Start, read_sample};
-use crate::config::{Outlyingness, Weighting};
+use super::unit_directions::unit_differences;
+use crate::center::spatial_median::Start;
+use crate::config::options::Weighting;
+use crate::config::screen::Outlyingness;
 use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
 use crate::data::source::Source;
 use crate::data::view::Picked;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{Directions, FarthestAlong, Projection, Units, farthest};
 use crate::kernel::operand::Precision;
@@ -287,20 +289,6 @@ fn same_sample(source: &dyn Source, i: usize, j: usize) -> Result<bool> {
 fn equal_rows(a: &Block<'_>, b: &Block<'_>) -> bool {
     let value = |block: &Block<'_>, column: usize| each_element!(block, data => data.get(0, column).widen());
     (0..a.columns()).all(|column| value(a, column) == value(b, column))
-}
-
-/// Unit vectors along the differences of pairs, as columns.
-fn unit_differences(pairs: &[[usize; 2]], source: &dyn Source) -> Result<Matrix> {
-    prefetch_pairs(pairs, source)?;
-    let mut vectors = Matrix::zeros(source.shape().features, pairs.len());
-    for (column, &[i, j]) in pairs.iter().enumerate() {
-        let (a, b) = (read_sample(source, i)?, read_sample(source, j)?);
-        let difference: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-        let largest = difference.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
-        let length = difference.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt();
-        difference.iter().enumerate().for_each(|(row, x)| vectors[(row, column)] = x / largest / length);
-    }
-    Ok(vectors)
 }
 
 #[cfg(test)]

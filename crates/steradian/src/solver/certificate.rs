@@ -11,9 +11,11 @@
 //! Cost: one application of the operator, and one for each widening of the span.
 
 use super::operator::Operator;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::numeric::linalg::{Matrix, orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
+use crate::folds::DistancesSum;
+use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_subtract};
+use crate::numeric::orthonormal::orthonormalize;
 
 /// How often a span is widened before it is given back as it is.
 const MAX_WIDENINGS: usize = 2;
@@ -33,6 +35,12 @@ pub(crate) struct Certified {
     pub residual: f64,
     /// An upper bound on the sine of the largest angle.
     pub sine_bound: f64,
+}
+
+/// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
+pub(crate) struct Decomposed {
+    pub certified: Certified,
+    pub measured: Option<DistancesSum>,
 }
 
 /// The bound of the head of this file, for the first `d` of some Ritz values.

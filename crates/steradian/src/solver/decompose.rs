@@ -1,16 +1,17 @@
 //! The top eigenvectors of the weighted operator, by whichever solver was chosen: exactly with a certificate, or
 //! roughly as the start of a next step.
 
-use super::certificate::{Certified, certify, certify_to};
+use super::certificate::{Certified, Decomposed, certify, certify_to};
 use super::dense;
 use super::gram::{self, Cosines};
-use super::krylov::{self, Width};
+use super::krylov;
+use super::operator::Width;
 use super::operator::{ByPasses, Dense, Operator};
-use crate::config::Solver;
+use crate::config::options::Solver;
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, DistancesSum, Scatter};
+use crate::folds::{Directions, Scatter};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 
@@ -27,12 +28,6 @@ pub(crate) struct Decomposer<'a, R> {
     pub seed: u64,
     pub source: &'a dyn Source,
     pub runner: &'a R,
-}
-
-/// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
-pub(crate) struct Decomposed {
-    pub certified: Certified,
-    pub measured: Option<DistancesSum>,
 }
 
 impl<R: Runner> Decomposer<'_, R> {

@@ -3,7 +3,7 @@
 use super::certificate::certify;
 use super::krylov;
 use super::operator::Dense;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, symmetric_eigen};
 

@@ -12,21 +12,22 @@
 
 use rayon::prelude::*;
 
+use super::certificate::Decomposed;
 use super::certificate::{Certified, certify};
-use super::decompose::Decomposed;
 use super::dense;
 use super::operator::Dense;
 use crate::center::mean;
 use crate::center::spatial_median::{self, Start};
-use crate::config::{Center, Weighting};
+use crate::config::options::{Center, Weighting};
 use crate::data::element::ElementType;
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Coefficients, Directions, DistancesSum, Gram, Sketch, TILE_ROWS, sine_outside};
 use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE};
 use crate::kernel::operand::Precision;
-use crate::numeric::linalg::{Matrix, orthonormalize_in_order, product};
+use crate::numeric::linalg::{Matrix, product};
+use crate::numeric::orthonormal::orthonormalize_in_order;
 
 /// A squared length below this share of the terms it is the difference of has lost too many digits.
 const CANCELLED: f64 = 1e-4;

@@ -12,10 +12,11 @@
 //! Against power iteration of the same width it needs about a third of the passes.
 
 use super::certificate::{HALF_LOST, sine_bound, symmetric_part};
-use super::operator::Operator;
-use crate::engine::local::Runner;
+use super::operator::{Operator, Width};
+use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::numeric::linalg::{Matrix, orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
+use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_subtract};
+use crate::numeric::orthonormal::orthonormalize;
 use crate::numeric::random::{Stream, normal_matrix};
 
 /// Applications before giving up.
@@ -30,22 +31,6 @@ const BASIS_BYTES: usize = 32 << 20;
 const ROUNDING: f64 = 1e-13;
 /// Columns that shrink by more than this are swept once more after they were made long.
 const LOST_DIGITS: f64 = 100.0;
-
-/// Columns of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Width(pub usize);
-
-impl Width {
-    /// A few more than the wanted vectors, in multiples of eight, which products like.
-    pub(crate) fn for_components(d: usize, dimension: usize) -> Self {
-        Self((d + 4).next_multiple_of(8).min(dimension))
-    }
-
-    /// As few columns as find that many vectors without many steps more.
-    pub(crate) fn narrow(d: usize, dimension: usize) -> Self {
-        Self((d + 2).next_multiple_of(8).min(dimension))
-    }
-}
 
 /// Columns of the basis, at most, for vectors of this length.
 pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {

@@ -2,13 +2,28 @@
 
 use rayon::prelude::*;
 
-use super::krylov::Width;
 use crate::data::source::Source;
-use crate::engine::local::Runner;
+use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Coefficients, Directions, Sketch};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::{Matrix, product};
+
+/// Columns of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Width(pub usize);
+
+impl Width {
+    /// A few more than the wanted vectors, in multiples of eight, which products like.
+    pub(crate) fn for_components(d: usize, dimension: usize) -> Self {
+        Self((d + 4).next_multiple_of(8).min(dimension))
+    }
+
+    /// As few columns as find that many vectors without many steps more.
+    pub(crate) fn narrow(d: usize, dimension: usize) -> Self {
+        Self((d + 2).next_multiple_of(8).min(dimension))
+    }
+}
 
 /// A symmetric operator that can be applied to a few vectors at a time.
 pub(crate) trait Operator {

@@ -3,7 +3,7 @@
 use pulp::{cast, i16x16, i32x8, x86::V3};
 
 use super::scalar::centered;
-use super::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
+use super::tile::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
 
 /// Rows of the left in a register tile.
 const ROWS: usize = 6;

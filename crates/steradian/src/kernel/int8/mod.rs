@@ -1,64 +1,29 @@
 //! Products of rows of u8 minus 128, exact in integers: the tile of the n x n matrix.
 //!
 //! Neighbouring numbers of a row lie together in words of 32 bits: two as i16 ([`avx2`]) or four as bytes ([`vnni`]),
-//! whose products one instruction sums. A register tile is [`Tile::ROWS`] rows of the left by [`COLUMNS`] rows of the
+//! whose products one instruction sums. A register tile is [`ROWS`](tile::Tile::ROWS) rows of the left by [`COLUMNS`](tile::COLUMNS) rows of the
 //! right. Words of the right lie side by side and a word of the left is repeated in all places: so a vector of sums is a
-//! piece of the answer, and nothing has to be added across a vector. Sums over [`EXACT_COLUMNS`] columns stay below
+//! piece of the answer, and nothing has to be added across a vector. Sums over [`EXACT_COLUMNS`](tile::EXACT_COLUMNS) columns stay below
 //! 2^31, then they move to double precision, which holds them exactly up to 2^53. Cost: 2 D operations a pair.
-
-use std::ops::Range;
-
-use rayon::prelude::*;
-
-use super::prefetch;
-use crate::data::block::Rows;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod scalar;
+mod tile;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
+
+use rayon::prelude::*;
+
+use crate::data::block::Rows;
+use tile::{DEPTH, Stretch};
 
 /// What is subtracted from each byte.
 pub(crate) const MIDDLE_BYTE: f64 = 128.0;
 /// Rows of a tile that suits these products: converting them is then a small part of the work.
 pub(crate) const BYTE_TILE_ROWS: usize = 192;
-/// Words of a row multiplied at a time: a tile of sums and two tiles of numbers fit into the second-level cache, and a
-/// strip of the right into the first.
-const WORDS: usize = 192;
-/// The most columns that as many words hold.
-const DEPTH: usize = 4 * WORDS;
-/// Columns after which 32-bit sums could overflow: 2^31 / (255 * 128), rounded down to whole panels.
-const EXACT_COLUMNS: usize = (1 << 16) / DEPTH * DEPTH;
 /// Columns of one task where a tile is shared by threads. Whole numbers add up to the same in any order.
 const SHARED_COLUMNS: usize = 4 * DEPTH;
-/// Rows of the right in a register tile.
-const COLUMNS: usize = 16;
-
-/// A few neighbouring numbers of a row.
-type Word = i32;
-
-/// Sixteen rows as words side by side. Aligned, since a load that crosses a cache line counts twice.
-#[derive(Clone)]
-#[repr(align(64))]
-struct Strip([[Word; COLUMNS]; WORDS]);
-
-/// What a processor does its own way.
-trait Tile: Copy + Sync {
-    /// Numbers in a word.
-    const NUMBERS: usize;
-    /// Rows of the left in a register tile.
-    const ROWS: usize;
-
-    /// Bytes of a row on the left as words, zeros behind; also what each product over them lacks of the true one.
-    fn left(self, bytes: &[u8], words: &mut [Word; WORDS]) -> i32;
-
-    /// Bytes of sixteen rows on the right as words side by side, zeros where a row ends within a word.
-    fn right(self, rows: [&[u8]; COLUMNS], strip: &mut Strip);
-
-    /// Adds the products of a register tile over the first words; rows of `sums` begin `stride` apart.
-    fn add(self, a: &[[Word; WORDS]], b: &Strip, words: usize, sums: &mut [i32], stride: usize);
-}
 
 /// Which of the products of two tiles are wanted, and who computes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +45,7 @@ pub(crate) fn by_fours() -> bool {
 /// The products of the rows of two blocks around 128: left x right, row after row.
 pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> Vec<f64> {
     let (n, features) = (right.rows(), left.columns());
-    let over = |columns| Stretch { left, right, columns, symmetric: wanted.symmetric }.on_this_processor();
+    let over = |columns| on_this_processor(Stretch { left, right, columns, symmetric: wanted.symmetric });
     let mut out = if wanted.shared {
         let stretches: Vec<_> = (0..features).step_by(SHARED_COLUMNS).collect();
         let parts = stretches.into_par_iter().map(|start| over(start..(start + SHARED_COLUMNS).min(features)));
@@ -97,99 +62,23 @@ pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: W
     out
 }
 
+/// The products by the widest instructions that this processor has.
+fn on_this_processor(stretch: Stretch<'_>) -> Vec<f64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if let Some(vnni) = vnni::Quads::try_new() {
+            return vnni.products(stretch);
+        }
+        if let Some(avx2) = avx2::Pairs::try_new() {
+            return avx2.products(stretch);
+        }
+    }
+    stretch.products(scalar::Plain)
+}
+
 fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
     a
-}
-
-/// The products over some columns.
-struct Stretch<'a> {
-    left: &'a Rows<'a, u8>,
-    right: &'a Rows<'a, u8>,
-    columns: Range<usize>,
-    /// Tiles below the diagonal are not wanted.
-    symmetric: bool,
-}
-
-impl Stretch<'_> {
-    fn on_this_processor(self) -> Vec<f64> {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if let Some(quads) = vnni::Quads::try_new() {
-                return quads.products(self);
-            }
-            if let Some(pairs) = avx2::Pairs::try_new() {
-                return pairs.products(self);
-            }
-        }
-        self.products(scalar::Plain)
-    }
-
-    #[inline(always)]
-    fn products<K: Tile>(self, tile: K) -> Vec<f64> {
-        let (m, n) = (self.left.rows(), self.right.rows());
-        let mut out = vec![0.0; m * n];
-        // Rows are padded to whole register tiles with zeros, which add nothing.
-        let (a_rows, b_rows) = (m.next_multiple_of(K::ROWS), n.next_multiple_of(COLUMNS));
-        let mut a = vec![[0; WORDS]; a_rows];
-        let mut lacks = vec![0; m];
-        let mut strips = vec![Strip([[0; COLUMNS]; WORDS]); b_rows / COLUMNS];
-        let mut sums = vec![0i32; a_rows * b_rows];
-        let (mut one, mut many) = ([Vec::new()], std::array::from_fn(|_| Vec::new()));
-        let Range { start: first, end } = self.columns;
-        for start in (first..end).step_by(WORDS * K::NUMBERS) {
-            let part = start..(start + WORDS * K::NUMBERS).min(end);
-            for (row, (a, lack)) in a.iter_mut().zip(&mut lacks).enumerate() {
-                let [bytes] = bytes_of(self.left, row, &part, &mut one);
-                *lack += tile.left(bytes, a);
-            }
-            for (strip, row) in strips.iter_mut().zip((0..).step_by(COLUMNS)) {
-                tile.right(bytes_of(self.right, row, &part, &mut many), strip);
-            }
-            let words = part.len().div_ceil(K::NUMBERS);
-            for (j, strip) in strips.iter().enumerate() {
-                for (i, rows) in a.chunks_exact(K::ROWS).enumerate() {
-                    if self.symmetric && (j + 1) * COLUMNS <= i * K::ROWS {
-                        break; // this tile and all that follow lie below the diagonal
-                    }
-                    tile.add(rows, strip, words, &mut sums[i * K::ROWS * b_rows + j * COLUMNS..], b_rows);
-                }
-            }
-            if part.end == end || (part.end - first).is_multiple_of(EXACT_COLUMNS) {
-                for ((out, sums), lack) in out.chunks_exact_mut(n).zip(sums.chunks_exact(b_rows)).zip(&mut lacks) {
-                    let lack = f64::from(std::mem::take(lack));
-                    out.iter_mut().zip(sums).for_each(|(o, s)| *o += f64::from(*s) + lack);
-                }
-                sums.fill(0);
-            }
-        }
-        out
-    }
-}
-
-/// Some columns of some rows, nothing of rows that do not exist; asks for the columns that follow. Rows that do not lie
-/// in one piece are gathered.
-#[inline(always)]
-fn bytes_of<'a, const R: usize>(
-    data: &Rows<'a, u8>,
-    first: usize,
-    columns: &Range<usize>,
-    gathered: &'a mut [Vec<u8>; R],
-) -> [&'a [u8]; R] {
-    let following = columns.end..(columns.end + columns.len()).min(data.columns());
-    let mut out = [&[][..]; R];
-    for ((row, out), gathered) in (first..data.rows()).zip(&mut out).zip(gathered) {
-        prefetch::fetch(data, row, following.clone());
-        *out = match data.row(row, columns.start, columns.end) {
-            Some(bytes) => bytes,
-            None => {
-                gathered.clear();
-                gathered.extend(columns.clone().map(|column| data.get(row, column)));
-                gathered
-            }
-        };
-    }
-    out
 }
 
 #[cfg(test)]
@@ -252,7 +141,7 @@ mod tests {
             // The same rows column by column.
             let turned: Vec<u8> = (0..m * features).map(|i| left.get(i % m, i / m)).collect();
             let strided = Rows::strided(&turned, 0, m, features, 1, m as isize).unwrap();
-            assert_eq!(Stretch { left: &strided, ..stretch() }.on_this_processor(), plain);
+            assert_eq!(on_this_processor(Stretch { left: &strided, ..stretch() }), plain);
             #[cfg(target_arch = "x86_64")]
             {
                 let found = [

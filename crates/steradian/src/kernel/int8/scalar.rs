@@ -1,6 +1,6 @@
 //! The plain form, for processors without such instructions; also the twin in tests.
 
-use super::{COLUMNS, Strip, Tile, WORDS, Word};
+use super::tile::{COLUMNS, Strip, Tile, WORDS, Word};
 
 /// Two numbers minus 128 in a word, as i16.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@ use std::arch::x86_64::{__m512i, _mm512_dpbusd_epi32};
 use pulp::core_arch::x86::Avx512vnni;
 use pulp::{cast, i32x16, x86::V4};
 
-use super::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
+use super::tile::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
 
 /// Rows of the left in a register tile: with the words of the right and one of the left, most of 32 registers.
 const ROWS: usize = 24;

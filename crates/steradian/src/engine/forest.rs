@@ -1,0 +1,132 @@
+//! Sums of cells as complete subtrees of one fixed binary tree; forests of different machines join to the same bits as one run.
+
+use serde::{Deserialize, Serialize};
+
+use super::fold::Fold;
+use super::grid::Grid;
+use crate::error::{Error, Result};
+
+/// A complete subtree: the sum of cells `index << level .. (index + 1) << level`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Tree<S> {
+    level: u32,
+    index: usize,
+    sum: S,
+}
+
+/// The sums of some cells of a grid, as complete subtrees with their positions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Forest<S> {
+    grid: Grid,
+    trees: Vec<Tree<S>>,
+}
+
+impl<S> Forest<S> {
+    /// No cells yet.
+    pub fn new(grid: Grid) -> Self {
+        Self { grid, trees: Vec::new() }
+    }
+
+    /// The grid whose cells these are.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The sum of one finished cell, or of a subtree whose sibling was taken by [`Forest::take_sibling`].
+    pub(crate) fn push(&mut self, level: u32, index: usize, sum: S) {
+        self.trees.push(Tree { level, index, sum });
+    }
+
+    /// Takes the sibling of a subtree out, if it is there. Merging happens outside, so that a lock is held briefly.
+    pub(crate) fn take_sibling(&mut self, level: u32, index: usize) -> Option<S> {
+        let place = self.trees.iter().position(|t| t.level == level && t.index == index ^ 1)?;
+        Some(self.trees.swap_remove(place).sum)
+    }
+
+    /// Whether a cell is among those that are summed.
+    pub(crate) fn holds(&self, cell: usize) -> bool {
+        self.trees.iter().any(|tree| cell >> tree.level == tree.index)
+    }
+
+    /// Whether no cell is summed yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.trees.is_empty()
+    }
+
+    /// Whether the trees are of this grid and apart, as those of any forest are that grew here.
+    pub(crate) fn is_sound(&self) -> bool {
+        let cells = self.grid.cells();
+        let within = |tree: &Tree<S>| {
+            tree.level < usize::BITS && tree.index <= (usize::MAX >> tree.level) && tree.index << tree.level < cells
+        };
+        self.trees.iter().all(within)
+            && self.trees.iter().enumerate().all(|(i, a)| self.trees[..i].iter().all(|b| !overlaps(a, b)))
+    }
+
+    /// Brings forests of the same grid together; the caller merges with the fold that made them.
+    pub fn join<F: Fold<Sum = S>>(mut self, other: Self, fold: &F) -> Result<Self> {
+        if self.grid != other.grid {
+            return Err(Error::asked(format!(
+                "sums of different grids cannot be merged ({:?} and {:?}); run both parts on the grid of the whole data",
+                self.grid, other.grid
+            )));
+        }
+        for tree in other.trees {
+            if self.trees.iter().any(|t| overlaps(t, &tree)) {
+                return Err(Error::asked(format!(
+                    "cells {} to {} are in both sums; each cell may be summed once",
+                    tree.index << tree.level,
+                    ((tree.index + 1) << tree.level) - 1
+                )));
+            }
+            grow(tree.level, tree.index, tree.sum, fold, |level, index, sum| match self.take_sibling(level, index) {
+                Some(sibling) => Some((sum, sibling)),
+                None => {
+                    self.push(level, index, sum);
+                    None
+                }
+            });
+        }
+        Ok(self)
+    }
+
+    /// The sum of all cells, or an error that counts the missing ones.
+    pub fn total<F: Fold<Sum = S>>(mut self, fold: &F) -> Result<S> {
+        let held: usize = self.trees.iter().map(|t| cells_of(t, self.grid.cells())).sum();
+        if held != self.grid.cells() {
+            return Err(Error::asked(format!(
+                "{held} of {} cells are summed; run the others first",
+                self.grid.cells()
+            )));
+        }
+        // What is left are the complete subtrees of the binary digits of the cell count: merge from the right.
+        self.trees.sort_by_key(|t| t.index << t.level);
+        let mut trees = self.trees.into_iter().rev().map(|t| t.sum);
+        let last = trees.next().unwrap_or_else(|| fold.empty());
+        Ok(trees.fold(last, |right, left| fold.merge(left, right)))
+    }
+}
+
+fn overlaps<S>(a: &Tree<S>, b: &Tree<S>) -> bool {
+    let level = a.level.max(b.level);
+    (a.index << a.level) >> level == (b.index << b.level) >> level
+}
+
+fn cells_of<S>(tree: &Tree<S>, cells: usize) -> usize {
+    (1usize << tree.level).min(cells.saturating_sub(tree.index << tree.level))
+}
+
+/// Lifts a subtree until `settle` keeps it: `settle` either stores it (`None`) or hands it back with its sibling.
+pub(crate) fn grow<F: Fold>(
+    mut level: u32,
+    mut index: usize,
+    mut sum: F::Sum,
+    fold: &F,
+    mut settle: impl FnMut(u32, usize, F::Sum) -> Option<(F::Sum, F::Sum)>,
+) {
+    while let Some((mine, sibling)) = settle(level, index, sum) {
+        sum = if index & 1 == 1 { fold.merge(sibling, mine) } else { fold.merge(mine, sibling) };
+        level += 1;
+        index >>= 1;
+    }
+}

@@ -1,0 +1,382 @@
+//! The cost model: operations, memory and passes of each step of a fit.
+//!
+//! The cost model counts operations and weighs each kind by the time it takes, relative to one of a square product in
+//! single precision. [Decision 15](../../../docs/decisions/15-cost-model.md) has the measurements.
+//!
+//! | work | operations | weight |
+//! |---|---|---|
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`], [`WHOLE_PAIRS_BY_FOURS`] |
+//! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
+//! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
+//! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
+//! | scatter matrix | n D^2 | [`SCATTER`] |
+//! | pass of l vectors | 4 n D l | [`NARROW`], twice that for f64 data |
+//! | full eigenproblem | 10 N^3 | [`EIGEN`] |
+//! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
+//!
+//! Solvers whose matrices would not fit into memory are out.
+
+use super::assemble::SCALE_SCORES;
+use super::cells::ROUNDS as CELL_ROUNDS;
+use super::feature_scales::SLAB_COLUMNS;
+use super::rounds::ROUNDS as EMBED_ROUNDS;
+use super::sine_loss;
+use crate::center::{median, spatial_median};
+use crate::config::Config;
+use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::screen::{Angle, Screen};
+use crate::data::element::ElementType;
+use crate::data::source::Shape;
+use crate::engine::grid::Grid;
+use crate::engine::local::pair_bytes;
+use crate::folds::{CONE_TILE_ROWS, TILE_ROWS};
+use crate::kernel::int8::{self, BYTE_TILE_ROWS};
+use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
+use crate::screen::{cone, elimination};
+use crate::solver::dense::solves_fully;
+use crate::solver::krylov::max_columns;
+use crate::solver::operator::Width;
+
+/// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
+const KRYLOV_PASSES: usize = 9;
+/// The same for a decomposition that begins near its end and is only to give weights.
+const ROUGH_PASSES: usize = 3;
+/// The integer tile of two numbers in a word, with what it shares and merges.
+const WHOLE_PAIRS: f64 = 0.88;
+/// The same of four numbers, where the processor has them.
+const WHOLE_PAIRS_BY_FOURS: f64 = 0.36;
+/// Tiles in double precision, converted for each pair.
+const DOUBLE_PAIRS: f64 = 2.5;
+/// Tiles in single precision with compare-and-count.
+const CONE_PAIRS: f64 = 1.2;
+/// Double precision, all of the square, converted on the way.
+const SCATTER: f64 = 4.5;
+/// Converting, narrow products, and the orthogonalisation that follows.
+const NARROW: f64 = 2.4;
+/// Double precision, partly on one thread.
+const EIGEN: f64 = 3.0;
+/// Anchors for each sample that an elimination and its recount usually amount to.
+const ELIMINATION_ANCHORS: f64 = 1024.0;
+/// Passes of an elimination: two a round, and two for the recount; ties take more.
+const ELIMINATION_PASSES: usize = 14;
+/// What matrices may take when no limit is given.
+const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
+/// What the program takes however small the data are, and each of its threads: buffers of products, stacks, bookkeeping.
+const PROGRAM_BYTES: u64 = 8 << 20;
+const THREAD_BYTES: u64 = 2 << 20;
+
+/// One stage of a fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it does.
+    pub name: String,
+    /// Passes over the data.
+    pub passes: usize,
+    /// Bytes of samples that they read.
+    pub bytes: u64,
+}
+
+/// What the program takes on this many threads, however small the data are.
+pub fn program_bytes(threads: usize) -> u64 {
+    PROGRAM_BYTES + threads as u64 * THREAD_BYTES
+}
+
+/// Whether samples are changed on their way: scaled, or single cells of them.
+fn config_changes(config: &Config) -> bool {
+    config.scaling != Scaling::None || config.cells == Cells::Clean
+}
+
+pub(super) struct Costs<'a> {
+    pub(super) config: &'a Config,
+    pub(super) shape: &'a Shape,
+    pub(super) threads: usize,
+    /// What serving blocks takes; 0 where they are lent from where the data lie.
+    pub(super) source_bytes: u64,
+}
+
+impl Costs<'_> {
+    fn width(&self) -> Width {
+        Width::for_components(self.d(), self.shape.features)
+    }
+
+    fn d(&self) -> usize {
+        self.config.components.at_most(self.shape)
+    }
+
+    /// Decompositions in all: one, or those of reweighting and of the rounds after the outlyingness screen.
+    fn solves(&self) -> usize {
+        let one = if self.config.loss == Loss::Sine { 1 + sine_loss::STEPS } else { 1 };
+        let rounds = match self.config.screen {
+            Screen::Outlyingness(_) => 1 + EMBED_ROUNDS * one,
+            _ => one,
+        };
+        let plain = one; // of a fit without a screen
+        match self.config.cells {
+            Cells::Keep => rounds,
+            Cells::Clean => rounds + plain + 2 * CELL_ROUNDS * plain,
+        }
+    }
+
+    fn has_cone(&self) -> bool {
+        matches!(self.config.screen, Screen::Cone(_))
+    }
+
+    /// Whether the pivot is found by elimination where there is no n x n matrix.
+    fn eliminates(&self) -> bool {
+        matches!(&self.config.screen, Screen::Cone(cone) if cone::eliminates(cone, self.shape))
+    }
+
+    /// The solver of the least work among those that fit into memory; where none does, the one that comes nearest.
+    pub(super) fn cheapest(&self, solvers: &[Solver]) -> Solver {
+        let fits = |solver: Solver| match (self.config.memory_limit, solver) {
+            (Some(limit), _) => self.memory(solver) <= limit,
+            (None, Solver::Krylov) => true,
+            (None, _) => self.memory(solver) <= DEFAULT_MATRIX_BYTES,
+        };
+        let fitting = solvers.iter().copied().filter(|&solver| fits(solver));
+        fitting.min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b))).unwrap_or_else(|| self.leanest(solvers))
+    }
+
+    pub(super) fn leanest(&self, solvers: &[Solver]) -> Solver {
+        solvers.iter().copied().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
+    }
+
+    /// Whether the center is found within the n x n matrix of whole numbers.
+    fn whole_pairs(&self) -> bool {
+        self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
+    }
+
+    /// Whether samples are judged within one n x n matrix, which is then summed once.
+    fn judges_within_matrix(&self) -> bool {
+        matches!(self.config.screen, Screen::Outlyingness(_))
+            && matches!(self.shape.element, ElementType::U8 | ElementType::U16)
+            && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
+            && self.config.scaling == Scaling::None
+            && self.config.cells == Cells::Keep
+    }
+
+    fn cost(&self, solver: Solver) -> f64 {
+        let (n, features, l) = (self.shape.samples as f64, self.shape.features as f64, self.width().0 as f64);
+        let eigen = |dimension: f64| {
+            let full = solves_fully(dimension as usize, self.d());
+            EIGEN * if full { 10.0 * dimension.powi(3) } else { 24.0 * 2.0 * dimension * dimension * l }
+        };
+        let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
+        let pass = NARROW * wide * 4.0 * n * features * l;
+        let solves = self.solves() as f64;
+        let pairs = match (self.whole_pairs(), int8::by_fours()) {
+            (true, true) => WHOLE_PAIRS_BY_FOURS,
+            (true, false) => WHOLE_PAIRS,
+            (false, _) => DOUBLE_PAIRS,
+        } * n
+            * n
+            * features;
+        let cone = match (self.has_cone(), self.eliminates()) {
+            (false, _) => 0.0,
+            (true, false) => CONE_PAIRS * n * n * features,
+            (true, true) => CONE_PAIRS * 2.0 * n * ELIMINATION_ANCHORS.min(n) * features,
+        };
+        match solver {
+            Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
+            Solver::Gram if self.judges_within_matrix() => {
+                let rough = EIGEN * (ROUGH_PASSES + 1) as f64 * 2.0 * n * n * l;
+                pairs + solves * rough + eigen(n) + pass
+            }
+            Solver::Gram => solves * (pairs + eigen(n) + 0.5 * pass),
+            Solver::Krylov | Solver::Auto => {
+                ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
+            }
+        }
+    }
+
+    pub(super) fn memory(&self, solver: Solver) -> u64 {
+        let (n, features, l) = (self.shape.samples as u64, self.shape.features as u64, self.width().0 as u64);
+        let live = |sum_bytes: u64| {
+            let grid = Grid::new(self.shape.samples, self.shape.features, sum_bytes as usize);
+            sum_bytes * grid.live_sums(self.threads) as u64
+        };
+        let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
+        let eigen = |dimension: u64| {
+            if solves_fully(dimension as usize, self.d()) {
+                4 * 8 * dimension * dimension
+            } else {
+                8 * dimension * l * 12
+            }
+        };
+        let blocks = live(8 * features * l) + 4 * 8 * features * l;
+        let solving = match solver {
+            Solver::Scatter => live(8 * features * features) + eigen(features),
+            Solver::Gram => 8 * n * n + eigen(n).max(blocks) + tiles,
+            Solver::Krylov | Solver::Auto => {
+                8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
+            }
+        };
+        let centering = match self.config.center {
+            Center::Median => live((median::SLAB_BYTES as u64).min(2048 * features)),
+            Center::SpatialMedian => 18 * 8 * features,
+            _ => live(8 * features),
+        };
+        // A tile of cosines and its two sides in single precision, for each thread.
+        let counting = self.has_cone() && solver != Solver::Gram;
+        let mut counts = if counting { self.threads as u64 * (3 << 20) } else { 0 };
+        let mut per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
+        if counting && self.eliminates() {
+            // The anchors, twice while they are put in order; candidates and their counts of a round.
+            counts += 2 * 12 * (elimination::anchors_at_once(self.shape.features) as u64).min(n) * features;
+            per_sample += n * (32 + 2 * 9 + 8);
+        }
+        let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
+        // Two tiles for each thread, where tiles are copies.
+        let tile_rows = if solver == Solver::Gram { TILE_ROWS.max(BYTE_TILE_ROWS) } else { CONE_TILE_ROWS } as u64;
+        let copied = self.source_bytes > 0 && (solver == Solver::Gram || self.has_cone());
+        let row_bytes = features * self.shape.element.bytes() as u64;
+        let copies = if copied { 2 * self.threads as u64 * tile_rows.min(n) * row_bytes } else { 0 };
+        // Samples that are changed where they are read are copies, too: a block for each thread.
+        let changed = config_changes(self.config);
+        let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows() as u64;
+        let rewritten =
+            if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
+        let serving = self.source_bytes + copies + rewritten;
+        // The vectors of one look, as they are and as the kernels want them, and what lies along them.
+        let outlying = match self.config.screen {
+            Screen::Outlyingness(_) if !(solver == Solver::Gram && self.judges_within_matrix()) => {
+                3 * 8 * GROUP as u64 * (features + n.min(SPREAD_SAMPLES as u64))
+            }
+            _ => 0,
+        };
+        let stages = solving.max(centering).max(scores).max(counts).max(outlying);
+        program_bytes(self.threads) + per_sample + 4 * 8 * features + serving + stages
+    }
+
+    pub(super) fn steps(&self, solver: Solver) -> Vec<Step> {
+        let (config, shape) = (self.config, self.shape);
+        let data = shape.bytes();
+        let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
+        let gram = solver == Solver::Gram;
+        let float = shape.element.is_float();
+        let mut steps = Vec::new();
+        let mut step = |name: &str, passes: usize, bytes: u64| {
+            if passes > 0 {
+                steps.push(Step { name: name.to_owned(), passes, bytes });
+            }
+        };
+        let screened = matches!(config.screen, Screen::Outlyingness(_));
+        let counted = matches!(config.components, Components::Count(_));
+        let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
+        if config.scaling == Scaling::Mad {
+            let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
+            step("scales of features", passes, 2 * shape.element.bytes() as u64 * data);
+        }
+        if gram && counted && self.judges_within_matrix() {
+            let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
+            step("products of all pairs", 1, pairs(tile_rows));
+            step("center from the products", 1, data);
+            step("components", 1, data);
+            step("variances and cutoffs", 1, data);
+            return steps;
+        }
+        if !plain {
+            for (name, passes) in self.robust_passes(solver) {
+                step(name, passes, passes as u64 * data);
+            }
+            return steps;
+        }
+        step("mean and check", usize::from(float || config.center == Center::Mean), data);
+        match config.center {
+            Center::Median => {
+                step("median of each feature", median::passes(shape), shape.element.bytes() as u64 * data);
+            }
+            Center::SpatialMedian if !gram => {
+                let passes = spatial_median::EXPECTED_PASSES;
+                step("spatial median", passes, passes as u64 * data);
+            }
+            _ => {}
+        }
+        let within_gram = gram && (config.center == Center::SpatialMedian || (config.center == Center::Mean && !float));
+        if gram {
+            let whole = within_gram && shape.element == ElementType::U8;
+            step("products of all pairs", 1, pairs(if whole { BYTE_TILE_ROWS } else { TILE_ROWS }));
+        }
+        if within_gram && config.center == Center::SpatialMedian {
+            let confirm = usize::from(float);
+            step("center from the products", 1 + confirm, (1 + confirm) as u64 * data);
+        }
+        if let Screen::Cone(cone) = config.screen {
+            if !gram {
+                if cone.angle == Angle::Auto {
+                    let groups = shape.samples.div_ceil(((32 << 20) / 8 / shape.samples).clamp(1, 256));
+                    step("angle of the half cone", groups, groups as u64 * data);
+                }
+                if self.eliminates() {
+                    step(
+                        "elimination of candidates for the cone's axis",
+                        ELIMINATION_PASSES,
+                        ELIMINATION_PASSES as u64 * data,
+                    );
+                } else {
+                    step("cone counts", 1, pairs(CONE_TILE_ROWS));
+                }
+                step("kept samples", 1, data);
+            }
+            step("mean of the kept", usize::from(cone.recenter), data);
+            if gram && (cone.recenter || config.weighting == Weighting::Uniform) {
+                step("products of kept pairs", 1, pairs(TILE_ROWS));
+            }
+        }
+        match solver {
+            Solver::Scatter => step("scatter matrix", 1, data),
+            Solver::Gram => step("components", 1, data),
+            Solver::Krylov | Solver::Auto => {
+                step("block Krylov and certificate", KRYLOV_PASSES + 1, (KRYLOV_PASSES as u64 + 1) * data);
+            }
+        }
+        step("variances and cutoffs", usize::from(!within_gram || self.has_cone()), data);
+        steps
+    }
+
+    /// Passes of the methods that fit more than once, as far as they can be foreseen.
+    fn robust_passes(&self, solver: Solver) -> Vec<(&'static str, usize)> {
+        let (config, shape) = (self.config, self.shape);
+        let sine = config.loss == Loss::Sine;
+        let decompositions = if sine { 1 + sine_loss::STEPS } else { 1 };
+        let rough = if solver == Solver::Krylov { ROUGH_PASSES } else { 1 };
+        let exact = if solver == Solver::Krylov { KRYLOV_PASSES + 1 } else { 1 };
+        let fit = (decompositions - 1) * (rough + 1);
+        let center = match config.center {
+            Center::SpatialMedian => spatial_median::EXPECTED_PASSES,
+            Center::Median => median::passes(shape),
+            Center::Mean => 1,
+            Center::None | Center::Given(_) => 0,
+        };
+        let mut passes = vec![("mean and check", usize::from(shape.element.is_float()))];
+        let mut embedded = 1;
+        if let Screen::Outlyingness(screen) = &config.screen {
+            let looks = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };
+            passes.push(("outlyingness", looks * outlyingness::passes(screen)));
+            passes.push(("start from the least outlying half", 1 + exact));
+            embedded = EMBED_ROUNDS;
+        }
+        passes.push(("centers", embedded * center));
+        passes.push(("reweighted fits", embedded * fit + (embedded - 1) * (rough + 1)));
+        passes.push(("last fit and certificate", exact + usize::from(embedded > 1)));
+        passes.push(("variances and cutoffs", 1));
+        let total: usize = passes.iter().map(|(_, passes)| passes).sum();
+        if config.cells == Cells::Clean {
+            let slabs = shape.features.div_ceil(SLAB_COLUMNS);
+            let round = 2 * slabs + 2 + center + fit + exact + 1;
+            passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
+            passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
+        }
+        match config.components {
+            Components::Count(_) => {}
+            Components::Auto => passes.push(("number of components", 2 + 10 + 6 * exact)),
+            Components::Share(_) => passes.push(("number of components", total)),
+        }
+        passes
+    }
+
+    /// The type that changed samples have.
+    fn changed(&self) -> ElementType {
+        if self.shape.element.is_double() { ElementType::F64 } else { ElementType::F32 }
+    }
+}
