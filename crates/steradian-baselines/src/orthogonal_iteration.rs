@@ -18,7 +18,8 @@
 //! outside of Q, is at most trace A - trace Theta. It says 1 where the rest of the spectrum is too heavy for that.
 
 use steradian::folds::{Coefficients, Directions, Distances, Precision, Sketch};
-use steradian::linalg::{orthonormalize, product, symmetric_eigen, tall_inner, tall_subtract};
+use steradian::linalg::{product, symmetric_eigen, tall_inner, tall_subtract};
+use steradian::orthonormal::orthonormalize;
 use steradian::random::{Stream, normal_matrix};
 use steradian::{Certificate, Config, Error, Found, Local, Matrix, Model, Result, Runner, Source, Weighting};
 use steradian::{assemble, center};
@@ -37,7 +38,8 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
     let directions = Directions::new(&point, config.weighting, None);
     let precision = if config.tolerance < SINGLE_TOLERANCE { Precision::Double } else { Precision::Working };
     let apply = |w: &Matrix, precision| {
-        let sketch = runner.compute(|| Sketch::new(directions, Coefficients::Project(w), precision, shape.element));
+        let sketch =
+            runner.compute(|| Sketch::new(directions.clone(), Coefficients::Project(w), precision, shape.element));
         let (mut z, mass) = runner.run(&sketch, source)?;
         z.data_mut().iter_mut().for_each(|x| *x /= mass.max(1.0));
         Ok(z)

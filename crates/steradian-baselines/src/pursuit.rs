@@ -20,7 +20,8 @@
 //! a tile of T T', so bits do not depend on threads. Cost of a step: (m + 4 r) n D flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
-use steradian::linalg::{Matrix, View, add_product, orthonormalize_in_order, product};
+use steradian::linalg::{Matrix, View, add_product, product};
+use steradian::orthonormal::orthonormalize_in_order;
 use steradian::{Block, BlockData, Certificate, Config, Element, Found, Iteration, Local, Model, Result, Rows, Runner};
 use steradian::{Error, Source, assemble, center, top_eigenpairs};
 

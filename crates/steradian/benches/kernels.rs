@@ -99,7 +99,9 @@ fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let center = vec![60.0; features];
     let directions = Directions::new(&center, Weighting::InverseNorm, None);
     bencher.counter(ItemsCount::new(samples * (samples + tile) * features)).bench_local(|| {
-        runner.run_pairs(&Neighbours::new(ConeRule::new(directions, Cosine::Abs, 0.5), samples), &source, tile).unwrap()
+        runner
+            .run_pairs(&Neighbours::new(ConeRule::new(directions.clone(), Cosine::Abs, 0.5), samples), &source, tile)
+            .unwrap()
     });
 }
 

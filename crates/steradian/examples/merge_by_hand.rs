@@ -41,12 +41,12 @@ impl Machine {
 /// What runs on the machine that leads: sends the pass, merges the sums in the order of the data, finishes.
 fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], sent: &Path) -> Outcome<F::Out> {
     let job = Job::new(fold)?;
-    fs::write(sent.join(format!("{}.job", fold.name())), job.to_bytes()?)?;
+    fs::write(sent.join(format!("{}.job", F::NAME)), job.to_bytes()?)?;
     for machine in machines {
-        machine.sum(fold.name(), sent)?; // each on its own, at the same time
+        machine.sum(F::NAME, sent)?; // each on its own, at the same time
     }
     let sum = |machine: &Machine| -> Outcome<Sum> {
-        Ok(Sum::from_bytes(&fs::read(sent.join(format!("{}-{}.sum", fold.name(), machine.name)))?)?)
+        Ok(Sum::from_bytes(&fs::read(sent.join(format!("{}-{}.sum", F::NAME, machine.name)))?)?)
     };
     let total = job.merge(&sum(&machines[0])?, &sum(&machines[1])?)?;
     Ok(job.finish(fold, &total, SAMPLES)?)
@@ -72,7 +72,7 @@ fn embed(folder: &Path) -> Outcome<()> {
     // The first pass finds the center, the second the matrix of directions seen from there.
     let center = pass(&Moments::new(FEATURES, None), &machines, folder)?;
     let directions = Directions::new(&center, Weighting::InverseNorm, None);
-    let (matrix, mass) = pass(&Scatter::new(directions), &machines, folder)?;
+    let (matrix, mass) = pass(&Scatter::new(directions.clone()), &machines, folder)?;
     let (values, vectors) = top_eigenpairs(&matrix, 2, 1e-9, 0, &Local::new(0)?)?;
     println!("angular shares {:.4} and {:.4}", values[0] / mass, values[1] / mass);
 

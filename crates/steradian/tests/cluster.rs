@@ -68,7 +68,7 @@ impl<'a> Parts<'a> {
 
     fn fit(&self, config: &Config) -> Result<Model> {
         let remote = Remote::new(self, source(self.x).shape().clone());
-        Cluster::new(self, self.x.rows(), Local::new(1)?).fit(config, &remote)
+        steradian::fit_remote(config, &remote, &Cluster::new(&remote, Local::new(1)?))
     }
 }
 
@@ -232,7 +232,7 @@ fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
 fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
     let parts = Parts::new(x, cuts, 2, true);
     let job = Job::new(fold).unwrap();
-    let sum = parts.sum(&job, fold.name(), 1).unwrap();
+    let sum = parts.sum(&job, F::NAME, 1).unwrap();
     assert_eq!(sum.rows(), 0..x.rows());
     // The same by folds alone: a local run for each part, whose vectors are of that part.
     let runner = Local::new(1).unwrap();
@@ -274,14 +274,14 @@ proptest! {
         prop_assert!(same_tree(&Moments::new(5, None), &x, &cuts));
         // The nearest sample is known by its number in the whole data, which a part alone does not know.
         prop_assert!(same_tree(&Pull::new(&center, None, 1e9), &x, &cuts));
-        prop_assert!(same_tree(&Scatter::new(directions), &x, &cuts));
+        prop_assert!(same_tree(&Scatter::new(directions.clone()), &x, &cuts));
         prop_assert!(same_tree(&Distances::new(&center, &w, Precision::Double, element).with_scores(None, 1), &x, &cuts));
         prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
-        let rule = ConeRule::new(directions, Cosine::Abs, 0.5);
+        let rule = ConeRule::new(directions.clone(), Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[0, n - 1], &[x.row(0), x.row(n - 1)].concat(), Some((0, x.row(0)))).unwrap();
         prop_assert!(same_tree(&ConeSizes::new(&rule, &anchors), &x, &cuts));
         for precision in [Precision::Working, Precision::Double] {
-            prop_assert!(same_tree(&Sketch::new(directions, Coefficients::Project(&w), precision, element), &x, &cuts));
+            prop_assert!(same_tree(&Sketch::new(directions.clone(), Coefficients::Project(&w), precision, element), &x, &cuts));
         }
     }
 }
@@ -294,7 +294,7 @@ fn anchors_and_candidates_are_those_of_the_whole_data() {
     let indices: Vec<usize> = (0..n).filter(|i| i % 9 == 4).collect();
     let parts = Parts::new(&x, &[100, 101, 350], 1, true);
     let remote = Remote::new(&parts, source(&x).shape().clone());
-    let (cluster, local) = (Cluster::new(&parts, n, Local::new(1).unwrap()), Local::new(1).unwrap());
+    let (cluster, local) = (Cluster::new(&remote, Local::new(1).unwrap()), Local::new(1).unwrap());
     let rows = cluster.run(&ChosenRows::new(indices.clone()), &remote).unwrap();
     assert_eq!(rows, indices.iter().flat_map(|&i| x.row(i).to_vec()).collect::<Vec<_>>());
     let anchors = Anchors::new(&rule, &indices, &rows, Some((7, x.row(7)))).unwrap();
@@ -315,7 +315,7 @@ fn factors_and_kept_samples_are_those_of_the_whole_data() {
     let (whole, mass) = Local::new(1).unwrap().run(&scatter, &source(&x)).unwrap();
     let parts = Parts::new(&x, &[100, 101, 350], 1, false);
     let remote = Remote::new(&parts, source(&x).shape().clone());
-    let (merged, merged_mass) = Cluster::new(&parts, 500, Local::new(1).unwrap()).run(&scatter, &remote).unwrap();
+    let (merged, merged_mass) = Cluster::new(&remote, Local::new(1).unwrap()).run(&scatter, &remote).unwrap();
     assert!((mass - merged_mass).abs() < 1e-9);
     assert!(whole.data().iter().zip(merged.data()).all(|(a, b)| (a - b).abs() < 1e-10));
 }

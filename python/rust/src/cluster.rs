@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use steradian::folds::{Directions, Moments, Scatter};
-use steradian::{Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting};
+use steradian::{
+    Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting, fit_remote,
+};
 
 use crate::errors::exception;
 use crate::model::Model;
@@ -268,8 +270,8 @@ pub fn fit_elsewhere(
     let shape = shape_like(like, samples);
     let local = Local::new(threads).map_err(exception)?;
     let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
-    let (cluster, remote) = (Cluster::new(&dispatch, samples, local), Remote::new(&dispatch, shape));
-    dispatch.run(py, || cluster.fit(&config, &remote)).map(Model::from)
+    let remote = Remote::new(&dispatch, shape);
+    dispatch.run(py, || fit_remote(&config, &remote, &Cluster::new(&remote, local))).map(Model::from)
 }
 
 /// The total variance of data that lie in other processes, in the units of the variances of their model.
@@ -286,6 +288,6 @@ pub fn total_variance_elsewhere(
     let shape = shape_like(like, samples);
     let local = Local::new(threads).map_err(exception)?;
     let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
-    let (cluster, remote) = (Cluster::new(&dispatch, samples, local), Remote::new(&dispatch, shape));
-    dispatch.run(py, || cluster.total_variance(model.library(), &remote))
+    let remote = Remote::new(&dispatch, shape);
+    dispatch.run(py, || model.library().total_variance_on(&remote, &Cluster::new(&remote, local)))
 }

@@ -32,6 +32,11 @@ impl ElementType {
         matches!(self, Self::F32 | Self::F64)
     }
 
+    /// The type of samples that were mapped: f64 for f64 data, f32 for the others.
+    pub(crate) fn mapped(self) -> Self {
+        if self.is_double() { Self::F64 } else { Self::F32 }
+    }
+
     /// Whether it is double precision, and work on it is too.
     pub const fn is_double(self) -> bool {
         matches!(self, Self::F64)

@@ -2,6 +2,7 @@
 
 pub(crate) mod block;
 pub(crate) mod element;
+pub(crate) mod row_map;
 pub(crate) mod slice;
 pub(crate) mod source;
 pub(crate) mod view;

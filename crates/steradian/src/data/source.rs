@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::block::Block;
 use super::element::ElementType;
+use super::row_map::RowMap;
 use crate::error::Result;
-use crate::remote::steps::Recipe;
 
 /// What is known of data before the first sample is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,18 @@ impl Shape {
     }
 }
 
+/// How a source is made of another one.
+pub enum View<'a> {
+    /// It is not: its rows are its own.
+    Own,
+    /// These samples of another source, in this order.
+    Subset(&'a dyn Source, &'a [usize]),
+    /// Every sample of another source, mapped by itself.
+    Mapped(&'a dyn Source, &'a RowMap<'a>),
+    /// In a way that exists in this process only.
+    Opaque,
+}
+
 /// Data that can be read again and again, any rows at a time.
 ///
 /// The grid of a pass, not the source, decides which rows come together: a source only has to serve them. Memory, a
@@ -37,21 +49,23 @@ pub trait Source: Sync {
     /// The shape; it never changes.
     fn shape(&self) -> &Shape;
 
-    /// The name of a feature, where features have names.
+    /// How this source is made of another one; by default it is not.
+    fn view(&self) -> View<'_> {
+        View::Own
+    }
+
+    /// The name of a feature, where features have names; a view has those of its source.
     fn feature_name(&self, feature: usize) -> Option<String> {
-        let _ = feature;
-        None
+        match self.view() {
+            View::Subset(of, _) | View::Mapped(of, _) => of.feature_name(feature),
+            View::Own | View::Opaque => None,
+        }
     }
 
     /// Says that these samples will be asked for one by one: where rows lie far away, they come together.
     fn prefetch(&self, samples: &[usize]) -> Result<()> {
         let _ = samples;
         Ok(())
-    }
-
-    /// How this source is made of rows that lie elsewhere; `None` where they lie in this process.
-    fn recipe(&self) -> Option<Recipe<'_>> {
-        None
     }
 
     /// Says that a pass begins: `lanes` threads visit these parts of the rows, each front to back, and take the next part

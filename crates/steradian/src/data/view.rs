@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use super::block::{Block, BlockData, Rows, each_element};
 use super::element::{Element, ElementType};
-use super::source::{Shape, Source};
+use super::row_map::RowMap;
+use super::source::{Shape, Source, View};
 use crate::error::Result;
-use crate::remote::steps::{Change, Recipe};
 
 /// Some of the samples of a source, in a given order.
 pub(crate) struct Picked<'a> {
@@ -37,16 +37,12 @@ impl Source for Picked<'_> {
         &self.shape
     }
 
-    fn feature_name(&self, feature: usize) -> Option<String> {
-        self.source.feature_name(feature)
-    }
-
     fn prefetch(&self, samples: &[usize]) -> Result<()> {
         self.source.prefetch(&samples.iter().map(|&i| self.samples[i]).collect::<Vec<_>>())
     }
 
-    fn recipe(&self) -> Option<Recipe<'_>> {
-        self.source.recipe()?.then_pick(&self.samples)
+    fn view(&self) -> View<'_> {
+        View::Subset(self.source, &self.samples)
     }
 
     fn announce(&self, _: &[Range<usize>], _: usize) {
@@ -93,6 +89,10 @@ impl<'a> Placed<'a> {
 }
 
 impl Source for Placed<'_> {
+    fn view(&self) -> View<'_> {
+        View::Opaque
+    }
+
     fn shape(&self) -> &Shape {
         self.source.shape()
     }
@@ -128,6 +128,10 @@ impl<'a> Numbered<'a> {
 }
 
 impl Source for Numbered<'_> {
+    fn view(&self) -> View<'_> {
+        View::Opaque
+    }
+
     fn shape(&self) -> &Shape {
         self.source.shape()
     }
@@ -146,50 +150,49 @@ impl Source for Numbered<'_> {
     }
 }
 
-/// What changes a sample, given its number and values.
-pub(crate) trait Alter: Sync {
-    fn alter(&self, sample: usize, row: &mut [f64]);
+/// A function of a sample's number and values. Closures exist in this process only, row maps in others, too.
+pub(crate) trait RowFunction: Sync {
+    /// Maps one sample in place.
+    fn map_row(&self, sample: usize, row: &mut [f64]);
 
-    /// The change in a form that can be sent; a closure has none.
-    fn change(&self) -> Option<Change<'_>> {
+    /// The function in the form that other processes can run; a closure has none.
+    fn row_map(&self) -> Option<&RowMap<'_>> {
         None
     }
 }
 
-impl<F: Fn(usize, &mut [f64]) + Sync> Alter for F {
-    fn alter(&self, sample: usize, row: &mut [f64]) {
+impl<F: Fn(usize, &mut [f64]) + Sync> RowFunction for F {
+    fn map_row(&self, sample: usize, row: &mut [f64]) {
         self(sample, row);
     }
 }
 
-impl Alter for Change<'_> {
-    fn alter(&self, sample: usize, row: &mut [f64]) {
+impl RowFunction for RowMap<'_> {
+    fn map_row(&self, sample: usize, row: &mut [f64]) {
         self.apply(sample, row);
     }
 
-    fn change(&self) -> Option<Change<'_>> {
-        Some(self.clone())
+    fn row_map(&self) -> Option<&RowMap<'_>> {
+        Some(self)
     }
 }
 
-/// Every sample of a source changed by a function of its index and values. Floating point comes out: double for double
-/// data, single for the others.
+/// Every sample of a source mapped by itself. Floating point comes out: f64 for f64 data, f32 for the others.
 pub(crate) struct Changed<'a, F> {
     source: &'a dyn Source,
     shape: Shape,
-    change: F,
+    function: F,
 }
 
-impl<'a, F: Alter> Changed<'a, F> {
-    /// Changes each sample where it is read.
-    pub(crate) fn new(source: &'a dyn Source, change: F) -> Self {
-        let element = if source.shape().element.is_double() { ElementType::F64 } else { ElementType::F32 };
-        let shape = Shape { element, ..source.shape().clone() };
-        Self { source, shape, change }
+impl<'a, F: RowFunction> Changed<'a, F> {
+    /// Maps each sample where it is read.
+    pub(crate) fn new(source: &'a dyn Source, function: F) -> Self {
+        let shape = Shape { element: source.shape().element.mapped(), ..source.shape().clone() };
+        Self { source, shape, function }
     }
 }
 
-impl<F: Alter> Source for Changed<'_, F> {
+impl<F: RowFunction> Source for Changed<'_, F> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -202,8 +205,11 @@ impl<F: Alter> Source for Changed<'_, F> {
         self.source.prefetch(samples)
     }
 
-    fn recipe(&self) -> Option<Recipe<'_>> {
-        Some(self.source.recipe()?.then_change(self.change.change()?))
+    fn view(&self) -> View<'_> {
+        match self.function.row_map() {
+            Some(map) => View::Mapped(self.source, map),
+            None => View::Opaque,
+        }
     }
 
     fn announce(&self, parts: &[Range<usize>], lanes: usize) {
@@ -220,7 +226,7 @@ impl<F: Alter> Source for Changed<'_, F> {
                         || vec![0.0; features],
                         |values, (row, out)| {
                             values.iter_mut().enumerate().for_each(|(j, v)| *v = own.get(row, j).widen());
-                            self.change.alter(block.first() + row, values);
+                            self.function.map_row(block.first() + row, values);
                             out.iter_mut().zip(values).for_each(|(out, v)| *out = *v as $type);
                         },
                     ));

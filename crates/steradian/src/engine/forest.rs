@@ -130,3 +130,76 @@ pub(crate) fn grow<F: Fold>(
         index >>= 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::block::Block;
+    use crate::engine::pass_state::Underway;
+    use proptest::prelude::*;
+
+    /// A fold whose merge is associative only in shape: the sum *is* the tree that made it.
+    #[derive(Serialize)]
+    struct Shape;
+
+    impl Fold for Shape {
+        const NAME: &'static str = "shape";
+        type Sum = String;
+        type Out = String;
+        fn sum_bytes(&self) -> usize {
+            0
+        }
+        fn empty(&self) -> String {
+            String::new()
+        }
+        fn add(&self, _: &mut String, _: &Block<'_>) -> Result<()> {
+            Ok(())
+        }
+        fn merge(&self, left: String, right: String) -> String {
+            format!("({left} {right})")
+        }
+        fn finish(&self, sum: String) -> Result<String> {
+            Ok(sum)
+        }
+    }
+
+    fn tree_of(order: &[usize], grid: Grid) -> String {
+        let forest = Underway::new(grid);
+        for &cell in order {
+            forest.insert(cell, cell.to_string(), &Shape);
+        }
+        forest.into_forest().total(&Shape).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_of_cells_grows_the_same_tree(cells in 1usize..40, seed in any::<u64>()) {
+            let grid = Grid::new(cells * 256, 1, 8);
+            let forward: Vec<usize> = (0..cells).collect();
+            let mut shuffled = forward.clone();
+            let mut state = seed | 1;
+            for i in (1..cells).rev() {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                shuffled.swap(i, (state >> 33) as usize % (i + 1));
+            }
+            prop_assert_eq!(tree_of(&forward, grid), tree_of(&shuffled, grid));
+        }
+
+        #[test]
+        fn any_cut_joins_to_the_same_tree(cells in 2usize..40, cut in 1usize..39) {
+            let cut = cut.min(cells - 1);
+            let grid = Grid::new(cells * 256, 1, 8);
+            let part = |range: Range<usize>| {
+                let forest = Underway::new(grid);
+                for cell in range {
+                    forest.insert(cell, cell.to_string(), &Shape);
+                }
+                forest.into_forest()
+            };
+            let joined = part(cut..cells).join(part(0..cut), &Shape).unwrap().total(&Shape).unwrap();
+            prop_assert_eq!(joined, tree_of(&(0..cells).collect::<Vec<_>>(), grid));
+            prop_assert!(part(0..cut).join(part(0..1), &Shape).is_err());
+            prop_assert!(part(0..cut).total(&Shape).is_err());
+        }
+    }
+}

@@ -78,3 +78,24 @@ impl Grid {
         adding + self.cells().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_rows_once() {
+        for (samples, features, bytes) in [(1, 1, 8), (255, 3, 8), (256, 3, 8), (257, 3, 8), (100_000, 7, 1 << 21)] {
+            let grid = Grid::new(samples, features, bytes);
+            let mut next = 0;
+            for cell in 0..grid.cells() {
+                for block in grid.blocks(cell) {
+                    assert_eq!(block.start, next);
+                    assert!(block.len() <= grid.block_rows());
+                    next = block.end;
+                }
+            }
+            assert_eq!(next, samples);
+        }
+    }
+}

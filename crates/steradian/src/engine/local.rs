@@ -77,7 +77,7 @@ impl Local {
         cells: Range<usize>,
     ) -> Result<Forest<F::Sum>> {
         let rows: usize = cells.clone().map(|cell| grid.cell(cell).len()).sum();
-        let progress = self.begin(fold.name(), rows as u64 * row_bytes(source.shape()));
+        let progress = self.begin(F::NAME, rows as u64 * row_bytes(source.shape()));
         self.sum_cells(fold, source, Underway::new(grid), (grid, cells), &progress, None)
     }
 
@@ -217,7 +217,7 @@ impl Runner for Local {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let shape = source.shape();
         let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
-        let progress = self.begin(fold.name(), shape.bytes());
+        let progress = self.begin(F::NAME, shape.bytes());
         let keeping = self.keeping(progress.pass, || Label::of_pass(fold, shape, grid));
         if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
             return fold.finish(total);

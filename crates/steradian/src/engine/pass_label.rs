@@ -14,8 +14,8 @@ pub(crate) struct Label {
     name: String,
     shape: Shape,
     cut: Cut,
-    /// A digest of the pass with all its numbers, where it can be written as bytes: a processor that computes other bits
-    /// between passes is noticed by it.
+    /// A digest of the fold with all its numbers; none for pair passes. It notices a processor that computes other bits
+    /// between passes.
     content: Option<u64>,
 }
 
@@ -28,8 +28,8 @@ enum Cut {
 impl Label {
     /// Of a pass over samples of this shape.
     pub(crate) fn of_pass<F: Fold>(fold: &F, shape: &Shape, grid: Grid) -> Self {
-        let content = fold.ship().map(|work| digest(&work));
-        Self { name: fold.name().to_owned(), shape: shape.clone(), cut: Cut::Cells(grid), content }
+        let content = Some(digest(fold));
+        Self { name: F::NAME.to_owned(), shape: shape.clone(), cut: Cut::Cells(grid), content }
     }
 
     /// Of a pass over pairs.

@@ -12,6 +12,11 @@ pub trait Runner: Sync {
     /// One pass over all pairs of tiles of `tile_rows` rows.
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out>;
 
+    /// Whether [`Runner::run_pairs`] is possible; where rows stay in other processes it is not.
+    fn meets_pairs(&self) -> bool {
+        true
+    }
+
     /// Dense work outside any pass, on this runner's threads.
     fn compute<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R;
 

@@ -7,21 +7,17 @@
 
 use std::borrow::Cow;
 
-use rand_chacha::rand_core::Rng;
-use serde::{Deserialize, Serialize};
-
 use crate::center::mean;
 use crate::config::Config;
 use crate::config::options::{Components, Solver, Weighting};
 use crate::config::screen::{Outlyingness, Screen};
+use crate::data::row_map::{RowMap, SignFlips};
 use crate::data::source::Source;
 use crate::data::view::Changed;
 use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Directions;
 use crate::numeric::linalg::Matrix;
-use crate::numeric::random::{Stream, generator};
-use crate::remote::steps::Change;
 use crate::screen::outlyingness;
 use crate::solver::decompose::Decomposer;
 
@@ -98,13 +94,13 @@ impl<R: Runner> Null<'_, R> {
         let directions = Directions::new(&origin, Weighting::Uniform, Some(self.kept));
         let mut level = 0.0f64;
         for draw in 0..DRAWS {
-            let flips = Flips {
+            let flips = SignFlips {
                 center: Cow::Borrowed(self.center),
                 components: Cow::Borrowed(components),
                 seed: self.config.seed,
                 first: (round * DRAWS + draw) * n,
             };
-            let flipped = Changed::new(self.source, Change::Flipped(flips));
+            let flipped = Changed::new(self.source, RowMap::SignFlip(flips));
             let decomposer = Decomposer {
                 solver: self.solver,
                 d: 1,
@@ -113,48 +109,9 @@ impl<R: Runner> Null<'_, R> {
                 source: &flipped,
                 runner: self.runner,
             };
-            level = level.max(decomposer.exactly(directions, None, None)?.certified.values[0]);
+            level = level.max(decomposer.exactly(directions.clone(), None, None)?.certified.values[0]);
         }
         Ok(level)
-    }
-}
-
-/// Directions less what some components explain of them, with signs drawn anew.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Flips<'a> {
-    center: Cow<'a, [f64]>,
-    components: Cow<'a, Matrix>,
-    seed: u64,
-    /// The draw of the first sample; every sample of every draw has signs of its own.
-    first: usize,
-}
-
-impl Flips<'_> {
-    pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
-        unexplained(row, &self.center, &self.components);
-        let mut signs = generator(self.seed, Stream::Signs);
-        signs.set_word_pos(((self.first + sample) as u128) << 32);
-        for cells in row.chunks_mut(64) {
-            let mut bits = signs.next_u64();
-            for x in cells {
-                *x = if bits & 1 == 1 { -*x } else { *x };
-                bits >>= 1;
-            }
-        }
-    }
-}
-
-/// Turns a sample into its direction, less what some components explain of it.
-fn unexplained(row: &mut [f64], center: &[f64], components: &Matrix) {
-    row.iter_mut().zip(center).for_each(|(x, c)| *x -= c);
-    let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if length == 0.0 {
-        return;
-    }
-    row.iter_mut().for_each(|x| *x /= length);
-    for k in 0..components.columns() {
-        let along: f64 = row.iter().enumerate().map(|(j, x)| x * components[(j, k)]).sum();
-        row.iter_mut().enumerate().for_each(|(j, x)| *x -= along * components[(j, k)]);
     }
 }
 

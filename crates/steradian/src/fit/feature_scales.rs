@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 
 use crate::center::{mean, median};
+use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::{Changed, Picked};
 use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Gathered;
 use crate::numeric::statistics::{NORMAL_MAD, robust_scale};
-use crate::remote::steps::Change;
 
 /// Samples that a feature's statistics come from where all would be too many, evenly spread over them.
 pub(crate) const STATISTIC_SAMPLES: usize = 2048;
@@ -21,7 +21,7 @@ pub(crate) const SLAB_COLUMNS: usize = 2048;
 /// The median of each feature and its median absolute deviation times 1.4826, exact.
 pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
     let middle = median::median(source, None, runner)?;
-    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
+    let away = Changed::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
     let deviation = median::median(&away, None, runner)?.into_iter().map(|d| NORMAL_MAD * d).collect();
     Ok((middle, deviation))
 }
@@ -36,7 +36,7 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
     if scales.iter().all(|s| *s > 0.0) {
         return Ok((scales, None));
     }
-    let away = Changed::new(source, Change::Away(Cow::Borrowed(&middle)));
+    let away = Changed::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
     let away = mean::mean(&away, None, runner)?;
     let mut mostly_equal = Vec::new();
     for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {

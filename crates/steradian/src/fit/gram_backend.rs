@@ -257,8 +257,10 @@ impl<R: Runner> Ground for WithinMatrix<'_, '_, R> {
         let Decomposer { source, runner, .. } = *self.decomposer;
         let shares = Matrix::from_vec(around.point.shares.len(), 1, around.point.shares.clone());
         let center = gram::mixture_of(&self.origin, &shares, source, runner)?;
-        let plain = Directions::new(&center, around.weighting, around.kept);
-        let directions = around.factors.map_or(plain, |factors| plain.reweighted(factors));
+        let mut directions = Directions::new(&center, around.weighting, around.kept);
+        if let Some(factors) = around.factors {
+            directions = directions.reweighted(factors);
+        }
         let mut matrix = std::mem::take(&mut self.products);
         let cosines = recenter(&mut matrix, &shares, &directions, runner).map(|(lengths, rounding)| Cosines {
             speaks: vec![true; lengths.len()],

@@ -23,13 +23,16 @@ use std::borrow::Cow;
 use crate::center::mean;
 use crate::config::Config;
 use crate::config::options::{Cells, Center, Components, Scaling, Solver};
+use crate::config::screen::{Angle, Counting, Screen};
+use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::Changed;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::model::Model;
-use crate::remote::steps::Change;
+use crate::remote::cluster::Cluster;
+use crate::remote::source::Remote;
 use component_count::Chosen;
 use plan::Plan;
 use stages::embed;
@@ -64,10 +67,42 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
     Ok(model)
 }
 
+/// Fits a model to all samples of a cluster. Steps that compare every pair of samples are avoided, and rejected where the
+/// configuration names them: the pivot of a cone is found by elimination, however few samples there are.
+pub fn fit_remote(config: &Config, source: &Remote<'_>, runner: &Cluster<'_>) -> Result<Model> {
+    let apart = without_pairs(config)?;
+    let solver = Plan::without_pairs(&apart, source.shape(), runner.threads())?.solver;
+    let mut model = fit_on(&Config { solver, ..apart }, source, runner)?;
+    model.config = config.clone();
+    Ok(model)
+}
+
+/// What was asked for, by ways that compare no pairs of samples; refuses what has no such way.
+fn without_pairs(config: &Config) -> Result<Config> {
+    let refused = |what: &str, remedy: &str| {
+        let why = "compares every pair of samples, and on a cluster rows stay where they are";
+        Err(Error::asked(format!("{what} {why}; {remedy}, or fit on one machine")))
+    };
+    let mut apart = config.clone();
+    if apart.solver == Solver::Gram {
+        return refused("the gram solver", "use the solver krylov, scatter or auto");
+    }
+    if let Screen::Cone(cone) = &mut apart.screen {
+        if cone.counting == Counting::Exact {
+            return refused("the exact count of the cone (TAE)", "leave exact out, and candidates are eliminated");
+        }
+        if cone.angle == Angle::Auto {
+            return refused("the automatic angle of the cone", "give the angle in degrees");
+        }
+        cone.counting = Counting::Elimination;
+    }
+    Ok(apart)
+}
+
 /// With every feature divided by its robust scale.
 fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
     let (scale, warning) = feature_scales::scales(source, runner)?;
-    let scaled = Changed::new(source, Change::Divided(Cow::Borrowed(&scale)));
+    let scaled = Changed::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
     let mut inner = config.clone();
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);

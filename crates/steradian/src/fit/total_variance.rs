@@ -10,13 +10,15 @@ use std::borrow::Cow;
 use super::feature_scales;
 use crate::config::method::Method;
 use crate::config::options::Scaling;
+use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::Changed;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
+use crate::folds::Distances;
+use crate::kernel::operand::Precision;
 use crate::model::Model;
-use crate::remote::steps::Change;
 
 impl Model {
     /// The total variance in the data that the model was fitted on, in the units of its variances. The fit leaves it out
@@ -41,7 +43,7 @@ impl Model {
         let Some(scale) = self.scale.as_ref().filter(|_| self.config.scaling != Scaling::None) else {
             return feature_scales::total_variance(source, Some(&self.kept), runner);
         };
-        let scaled = Changed::new(source, Change::Divided(Cow::Borrowed(scale)));
+        let scaled = Changed::new(source, RowMap::Scale(Cow::Borrowed(scale)));
         feature_scales::total_variance(&scaled, Some(&self.kept), runner)
     }
 
@@ -52,5 +54,17 @@ impl Model {
             Ok(())
         })?;
         Ok(squares / (source.shape().samples as f64 - 1.0))
+    }
+
+    /// The total variance of the data of the fit, in the units of the variances, by passes that any runner makes.
+    pub fn total_variance_on(&self, source: &dyn Source, runner: &impl Runner) -> Result<f64> {
+        if self.config.method != Method::Pca {
+            return self.robust_total_variance(source, runner);
+        }
+        let shape = source.shape();
+        let vectors = self.components.transposed();
+        let measured = runner.run(&Distances::new(&self.center, &vectors, Precision::Double, shape.element), source)?;
+        let squares: f64 = measured.lengths.iter().map(|length| length * length).sum();
+        Ok(squares / (shape.samples as f64 - 1.0))
     }
 }

@@ -13,14 +13,13 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cone_rule::{ConeRule, Doubles, SentRule, exact_cosine};
+use super::cone_rule::{ConeRule, Doubles, exact_cosine};
 use crate::codec::packed;
 use crate::data::block::{Block, BlockData, Rows};
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
 use crate::numeric::linalg::add_outer_single;
-use crate::remote::job::{Kind, Work};
 
 /// Some columns of the anchors' directions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -196,31 +195,17 @@ fn runs(numbers: &[usize]) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Counts, for each candidate, the anchors within its cone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AnchorCounts<'a> {
     rule: ConeRule<'a>,
-    anchors: &'a Anchors,
-    candidates: &'a [bool],
+    anchors: Cow<'a, Anchors>,
+    candidates: Cow<'a, [bool]>,
 }
 
 impl<'a> AnchorCounts<'a> {
     /// For the samples that `candidates` names.
     pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
-        Self { rule: rule.clone(), anchors, candidates }
-    }
-}
-
-/// The same pass on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentAnchorCounts<'a> {
-    rule: SentRule<'a>,
-    anchors: Cow<'a, Anchors>,
-    candidates: Cow<'a, [bool]>,
-}
-
-impl SentAnchorCounts<'_> {
-    pub(crate) fn fold(&self) -> AnchorCounts<'_> {
-        AnchorCounts { rule: self.rule.rule(), anchors: &self.anchors, candidates: &self.candidates }
+        Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors), candidates: Cow::Borrowed(candidates) }
     }
 }
 
@@ -234,20 +219,10 @@ pub struct AnchorCountsSum {
 }
 
 impl Fold for AnchorCounts<'_> {
+    const NAME: &'static str = "anchors";
+
     type Sum = AnchorCountsSum;
     type Out = AnchorCountsSum;
-
-    fn name(&self) -> &'static str {
-        "anchors"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Anchors(SentAnchorCounts {
-            rule: (&self.rule).into(),
-            anchors: Cow::Borrowed(self.anchors),
-            candidates: Cow::Borrowed(self.candidates),
-        })))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
@@ -282,45 +257,25 @@ impl Fold for AnchorCounts<'_> {
 }
 
 /// Counts, for each anchor, the samples within its cone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConeSizes<'a> {
     rule: ConeRule<'a>,
-    anchors: &'a Anchors,
+    anchors: Cow<'a, Anchors>,
 }
 
 impl<'a> ConeSizes<'a> {
     /// Of all samples around these.
     pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors) -> Self {
-        Self { rule: rule.clone(), anchors }
-    }
-}
-
-/// The same pass on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentConeSizes<'a> {
-    rule: SentRule<'a>,
-    anchors: Cow<'a, Anchors>,
-}
-
-impl SentConeSizes<'_> {
-    pub(crate) fn fold(&self) -> ConeSizes<'_> {
-        ConeSizes { rule: self.rule.rule(), anchors: &self.anchors }
+        Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors) }
     }
 }
 
 impl Fold for ConeSizes<'_> {
+    const NAME: &'static str = "cone sizes";
+
     type Sum = Vec<u32>;
     /// Samples within the cone around each anchor, itself included.
     type Out = Vec<u32>;
-
-    fn name(&self) -> &'static str {
-        "cone sizes"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        let rule = (&self.rule).into();
-        Some(Work(Kind::ConeSizes(SentConeSizes { rule, anchors: Cow::Borrowed(self.anchors) })))
-    }
 
     fn sum_bytes(&self) -> usize {
         4 * self.anchors.len()

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::Directions;
 use super::gram::products;
-use super::weighted_rows::SentDirections;
 use crate::config::screen::Cosine;
 use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
@@ -36,7 +35,7 @@ fn single_error(features: usize) -> f64 {
 }
 
 /// Samples seen from a center, and how near they must be to be within each other's cone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConeRule<'a> {
     directions: Directions<'a>,
     split: Center<f32>,
@@ -47,7 +46,7 @@ pub struct ConeRule<'a> {
 impl<'a> ConeRule<'a> {
     /// Samples whose cosine is at least `threshold` are within the cone.
     pub fn new(directions: Directions<'a>, cosine: Cosine, threshold: f64) -> Self {
-        Self { directions, split: Center::new(directions.center()), cosine, threshold }
+        Self { split: Center::new(directions.center()), directions, cosine, threshold }
     }
 
     pub(crate) fn directions(&self) -> &Directions<'a> {
@@ -91,27 +90,6 @@ impl<'a> ConeRule<'a> {
         let folded = |c: f64| if self.cosine == Cosine::Abs { c.abs() } else { c };
         let rough = folded(cosine);
         if (rough - self.threshold).abs() > NEAR { rough >= self.threshold } else { folded(exact()) >= self.threshold }
-    }
-}
-
-/// The rule on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentRule<'a> {
-    directions: SentDirections<'a>,
-    cosine: Cosine,
-    threshold: f64,
-}
-
-impl<'a> From<&ConeRule<'a>> for SentRule<'a> {
-    fn from(rule: &ConeRule<'a>) -> Self {
-        Self { directions: (&rule.directions).into(), cosine: rule.cosine, threshold: rule.threshold }
-    }
-}
-
-impl SentRule<'_> {
-    /// The rule again.
-    pub(crate) fn rule(&self) -> ConeRule<'_> {
-        ConeRule::new(self.directions.directions(), self.cosine, self.threshold)
     }
 }
 

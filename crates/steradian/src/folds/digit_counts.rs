@@ -14,7 +14,6 @@ use crate::data::block::{Block, each_element};
 use crate::data::element::{Element, ElementType};
 use crate::engine::fold::Fold;
 use crate::error::Result;
-use crate::remote::job::{Kind, Work};
 
 /// Values of one digit.
 pub(crate) const DIGITS: usize = 256;
@@ -49,17 +48,11 @@ impl<'a> DigitCounts<'a> {
 }
 
 impl Fold for DigitCounts<'_> {
+    const NAME: &'static str = "median";
+
     /// For each column the counts under the lower rank's prefix, then those under the upper one's.
     type Sum = Vec<u32>;
     type Out = Vec<u32>;
-
-    fn name(&self) -> &'static str {
-        "median"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Digits(Cow::Borrowed(self))))
-    }
 
     fn sum_bytes(&self) -> usize {
         self.columns.len() * COLUMN_BYTES

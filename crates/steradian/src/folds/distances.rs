@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::weighted_rows::SentDirections;
 use crate::codec::packed;
 use crate::config::options::Weighting;
 use crate::data::block::Block;
@@ -23,7 +22,6 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
-use crate::remote::job::{Kind, Work};
 
 /// Sines below this are rounding of the difference 1 - cos^2.
 const ROUNDING: f64 = 3e-8;
@@ -31,12 +29,11 @@ const ROUNDING: f64 = 3e-8;
 const SINGLE_ROUNDING: f64 = 5e-4;
 
 /// Measures all samples against the columns of some orthonormal vectors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Distances<'a> {
     directions: Directions<'a>,
-    width: usize,
-    operand: Cow<'a, Operand>,
-    scored: Option<&'a [bool]>,
+    operand: Operand,
+    scored: Option<Cow<'a, [bool]>>,
     every: usize,
     rounding: f64,
 }
@@ -45,14 +42,14 @@ impl<'a> Distances<'a> {
     /// Seen from `center`, against the columns of `vectors` (D x d).
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
         let directions = Directions::new(center, Weighting::InverseNorm, None);
-        let operand = Cow::Owned(Operand::for_element(center, vectors.columns(), Some(vectors), precision, element));
+        let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
-        Self { directions, width: vectors.columns(), operand, scored: None, every: usize::MAX, rounding }
+        Self { directions, operand, scored: None, every: usize::MAX, rounding }
     }
 
     /// Gathers scores, too: of the samples in `scored` (all when it is not given) whose index is a multiple of `every`.
     pub fn with_scores(self, scored: Option<&'a [bool]>, every: usize) -> Self {
-        Self { scored, every: every.max(1), ..self }
+        Self { scored: scored.map(Cow::Borrowed), every: every.max(1), ..self }
     }
 }
 
@@ -61,29 +58,6 @@ pub(crate) fn sine_outside(scores: &[f64], inverse_length: f64, rounding: f64) -
     let cosine_squared = scores.iter().map(|y| (y * inverse_length).powi(2)).sum::<f64>();
     let sine = (1.0 - cosine_squared).max(0.0).sqrt();
     if sine > rounding { sine } else { 0.0 }
-}
-
-/// The same pass on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentDistances<'a> {
-    directions: SentDirections<'a>,
-    operand: Cow<'a, Operand>,
-    scored: Option<Cow<'a, [bool]>>,
-    every: usize,
-    rounding: f64,
-}
-
-impl SentDistances<'_> {
-    pub(crate) fn fold(&self) -> Distances<'_> {
-        Distances {
-            directions: self.directions.directions(),
-            width: self.operand.columns(),
-            operand: Cow::Borrowed(&self.operand),
-            scored: self.scored.as_deref(),
-            every: self.every,
-            rounding: self.rounding,
-        }
-    }
 }
 
 /// What was measured.
@@ -108,22 +82,10 @@ impl DistancesSum {
 }
 
 impl Fold for Distances<'_> {
+    const NAME: &'static str = "distances";
+
     type Sum = DistancesSum;
     type Out = DistancesSum;
-
-    fn name(&self) -> &'static str {
-        "distances"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Distances(SentDistances {
-            directions: (&self.directions).into(),
-            operand: Cow::Borrowed(&self.operand),
-            scored: self.scored.map(Cow::Borrowed),
-            every: self.every,
-            rounding: self.rounding,
-        })))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
@@ -134,12 +96,13 @@ impl Fold for Distances<'_> {
     }
 
     fn add(&self, sum: &mut DistancesSum, block: &Block<'_>) -> Result<()> {
-        let (y, weights) = self.operand.project(&self.directions, block);
-        for (row, (w, y)) in weights.iter().zip(y.chunks(self.width)).enumerate() {
+        let (y, weights) = self.operand.project(block, self.directions.weigher(block));
+        for (row, (w, y)) in weights.iter().zip(y.chunks(self.operand.columns())).enumerate() {
             sum.lengths.push(if *w > 0.0 { 1.0 / w } else { 0.0 });
             sum.sines.push(if *w > 0.0 { sine_outside(y, *w, self.rounding) } else { 0.0 });
             let sample = block.first() + row;
-            if *w > 0.0 && sample.is_multiple_of(self.every) && self.scored.is_none_or(|scored| scored[sample]) {
+            if *w > 0.0 && sample.is_multiple_of(self.every) && self.scored.as_ref().is_none_or(|scored| scored[sample])
+            {
                 sum.scores.extend_from_slice(y);
             }
         }

@@ -20,7 +20,7 @@ use crate::numeric::linalg::{Matrix, View, add_product};
 pub(crate) const TILE_ROWS: usize = 96;
 
 /// Products of all pairs of directions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Gram<'a> {
     directions: Directions<'a>,
     samples: usize,

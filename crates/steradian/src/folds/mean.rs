@@ -11,7 +11,6 @@ use crate::engine::fold::Fold;
 use crate::error::{Error, Result};
 use crate::kernel::column_sums::{PANEL_COLUMNS, add_columns};
 use crate::kernel::panel;
-use crate::remote::job::{Kind, Work};
 
 /// The mean of all samples, or of the kept ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,16 +35,10 @@ pub struct MomentsSum {
 }
 
 impl Fold for Moments<'_> {
+    const NAME: &'static str = "mean";
+
     type Sum = MomentsSum;
     type Out = Vec<f64>;
-
-    fn name(&self) -> &'static str {
-        "mean"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Mean(Cow::Borrowed(self))))
-    }
 
     fn sum_bytes(&self) -> usize {
         self.features * 8

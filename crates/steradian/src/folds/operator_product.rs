@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::weighted_rows::SentDirections;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -22,7 +21,6 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::{Matrix, zeroed};
-use crate::remote::job::{Kind, Work};
 
 /// What multiplies each sample.
 #[derive(Debug, Clone, Copy)]
@@ -34,11 +32,11 @@ pub enum Coefficients<'a> {
 }
 
 /// One application of the operator.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Sketch<'a> {
     directions: Directions<'a>,
-    given: Option<&'a Matrix>,
-    operand: Cow<'a, Operand>,
+    given: Option<Cow<'a, Matrix>>,
+    operand: Operand,
 }
 
 impl<'a> Sketch<'a> {
@@ -49,35 +47,16 @@ impl<'a> Sketch<'a> {
         precision: Precision,
         element: ElementType,
     ) -> Self {
-        let center = directions.center();
         let (columns, w, given) = match coefficients {
             Coefficients::Project(w) => (w.columns(), Some(w), None),
             Coefficients::Given(y) => (y.columns(), None, Some(y)),
         };
-        let operand = Operand::for_element(center, columns, w, precision, element);
-        Self { directions, given, operand: Cow::Owned(operand) }
+        let operand = Operand::for_element(directions.center(), columns, w, precision, element);
+        Self { directions, given: given.map(Cow::Borrowed), operand }
     }
 
     fn sum_length(&self) -> usize {
         self.directions.center().len() * self.operand.padded_columns()
-    }
-}
-
-/// One application of the operator on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentSketch<'a> {
-    directions: SentDirections<'a>,
-    given: Option<Cow<'a, Matrix>>,
-    operand: Cow<'a, Operand>,
-}
-
-impl SentSketch<'_> {
-    pub(crate) fn fold(&self) -> Sketch<'_> {
-        Sketch {
-            directions: self.directions.directions(),
-            given: self.given.as_deref(),
-            operand: Cow::Borrowed(&self.operand),
-        }
     }
 }
 
@@ -90,20 +69,10 @@ pub struct SketchSum {
 }
 
 impl Fold for Sketch<'_> {
+    const NAME: &'static str = "operator";
+
     type Sum = SketchSum;
     type Out = (Matrix, f64);
-
-    fn name(&self) -> &'static str {
-        "operator"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Operator(SentSketch {
-            directions: (&self.directions).into(),
-            given: self.given.map(Cow::Borrowed),
-            operand: Cow::Borrowed(&self.operand),
-        })))
-    }
 
     fn sum_bytes(&self) -> usize {
         self.sum_length() * 8
@@ -114,8 +83,8 @@ impl Fold for Sketch<'_> {
     }
 
     fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
-        let (mut y, weights) = match self.given {
-            None => self.operand.project(&self.directions, block),
+        let (mut y, weights) = match &self.given {
+            None => self.operand.project(block, self.directions.weigher(block)),
             Some(y) => {
                 let width = y.columns();
                 let own = &y.data()[block.first() * width..(block.first() + block.rows()) * width];

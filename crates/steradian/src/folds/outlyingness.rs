@@ -2,12 +2,9 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 bytes a sample.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::weighted_rows::SentDirections;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -16,17 +13,16 @@ use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::Spread;
-use crate::remote::job::{Kind, Work};
 
 /// Deviations from a hyperplane within this many times the limit of flatness are rounding.
 const ON_PLANE: f64 = 10.0;
 
 /// Looks along the columns of some vectors.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FarthestAlong<'a> {
     directions: Directions<'a>,
-    operand: Cow<'a, Operand>,
-    spreads: Cow<'a, [Spread]>,
+    operand: Operand,
+    spreads: Vec<Spread>,
     flat: f64,
 }
 
@@ -41,7 +37,7 @@ impl<'a> FarthestAlong<'a> {
     ) -> Self {
         let operand =
             Operand::for_element(directions.center(), vectors.columns(), Some(vectors), Precision::Working, element);
-        Self { directions, operand: Cow::Owned(operand), spreads: Cow::Owned(spreads), flat }
+        Self { directions, operand, spreads, flat }
     }
 }
 
@@ -59,46 +55,15 @@ pub(crate) fn farthest(projections: &[f64], spreads: &[Spread], flat: f64) -> f6
     })
 }
 
-/// The same pass on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentFarthest<'a> {
-    directions: SentDirections<'a>,
-    operand: Cow<'a, Operand>,
-    spreads: Cow<'a, [Spread]>,
-    flat: f64,
-}
-
-impl SentFarthest<'_> {
-    pub(crate) fn fold(&self) -> FarthestAlong<'_> {
-        FarthestAlong {
-            directions: self.directions.directions(),
-            operand: Cow::Borrowed(&self.operand),
-            spreads: Cow::Borrowed(&self.spreads),
-            flat: self.flat,
-        }
-    }
-}
-
 /// The distances of some samples, in data order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FarthestSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for FarthestAlong<'_> {
+    const NAME: &'static str = "outlyingness";
+
     type Sum = FarthestSum;
     type Out = Vec<f64>;
-
-    fn name(&self) -> &'static str {
-        "outlyingness"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Outlyingness(SentFarthest {
-            directions: (&self.directions).into(),
-            operand: Cow::Borrowed(&self.operand),
-            spreads: Cow::Borrowed(&self.spreads),
-            flat: self.flat,
-        })))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
@@ -109,7 +74,7 @@ impl Fold for FarthestAlong<'_> {
     }
 
     fn add(&self, sum: &mut FarthestSum, block: &Block<'_>) -> Result<()> {
-        let (y, _) = self.operand.project(&self.directions, block);
+        let (y, _) = self.operand.project(block, self.directions.weigher(block));
         sum.0.extend(y.chunks(self.spreads.len()).map(|y| farthest(y, &self.spreads, self.flat)));
         Ok(())
     }

@@ -2,12 +2,9 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 l bytes a gathered sample.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::weighted_rows::SentDirections;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -15,7 +12,6 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
-use crate::remote::job::{Kind, Work};
 
 /// In what units projections are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +22,12 @@ pub enum Units {
     Data,
 }
 
-/// Gathers projections of every `every`-th sample.
-#[derive(Debug, Clone)]
+/// Gathers projections of all samples.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Projection<'a> {
     directions: Directions<'a>,
-    width: usize,
-    operand: Cow<'a, Operand>,
+    operand: Operand,
     units: Units,
-    every: usize,
 }
 
 impl<'a> Projection<'a> {
@@ -45,65 +39,26 @@ impl<'a> Projection<'a> {
         precision: Precision,
         element: ElementType,
     ) -> Self {
-        let width = vectors.columns();
-        let operand = Cow::Owned(Operand::for_element(directions.center(), width, Some(vectors), precision, element));
-        Self { directions, width, operand, units, every: 1 }
-    }
-
-    /// Gathers only samples whose index is a multiple of `every`.
-    pub fn thinned(mut self, every: usize) -> Self {
-        self.every = every.max(1);
-        self
-    }
-}
-
-/// The same pass on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentProjection<'a> {
-    directions: SentDirections<'a>,
-    operand: Cow<'a, Operand>,
-    units: Units,
-    every: usize,
-}
-
-impl SentProjection<'_> {
-    pub(crate) fn fold(&self) -> Projection<'_> {
-        Projection {
-            directions: self.directions.directions(),
-            width: self.operand.columns(),
-            operand: Cow::Borrowed(&self.operand),
-            units: self.units,
-            every: self.every,
-        }
+        let operand = Operand::for_element(directions.center(), vectors.columns(), Some(vectors), precision, element);
+        Self { directions, operand, units }
     }
 }
 
 /// What was gathered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ProjectionSum {
-    /// Projections of the gathered samples that speak, row after row.
+    /// Projections of the samples that speak, row after row.
     #[serde(with = "packed")]
     pub values: Vec<f64>,
-    /// Whether each sample, gathered or not, speaks.
+    /// Whether each sample speaks.
     pub speaks: Vec<bool>,
 }
 
 impl Fold for Projection<'_> {
+    const NAME: &'static str = "scores";
+
     type Sum = ProjectionSum;
     type Out = ProjectionSum;
-
-    fn name(&self) -> &'static str {
-        "scores"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Scores(SentProjection {
-            directions: (&self.directions).into(),
-            operand: Cow::Borrowed(&self.operand),
-            units: self.units,
-            every: self.every,
-        })))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
@@ -114,9 +69,9 @@ impl Fold for Projection<'_> {
     }
 
     fn add(&self, sum: &mut ProjectionSum, block: &Block<'_>) -> Result<()> {
-        let (y, weights) = self.operand.project(&self.directions, block);
-        for (row, (w, y)) in weights.iter().zip(y.chunks(self.width)).enumerate() {
-            if *w > 0.0 && (block.first() + row).is_multiple_of(self.every) {
+        let (y, weights) = self.operand.project(block, self.directions.weigher(block));
+        for (w, y) in weights.iter().zip(y.chunks(self.operand.columns())) {
+            if *w > 0.0 {
                 let unit = if self.units == Units::Data { 1.0 } else { *w };
                 sum.values.extend(y.iter().map(|y| y * unit));
             }

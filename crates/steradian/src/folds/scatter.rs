@@ -6,19 +6,17 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Directions;
-use super::weighted_rows::SentDirections;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, View, add_product_strided, zeroed};
-use crate::remote::job::{Kind, Work};
 
 /// Rows of the matrix that one task adds to.
 const STRIP: usize = 128;
 
 /// The scatter of some directions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scatter<'a> {
     directions: Directions<'a>,
 }
@@ -34,16 +32,6 @@ impl<'a> Scatter<'a> {
     }
 }
 
-/// A scatter on its way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentScatter<'a>(SentDirections<'a>);
-
-impl SentScatter<'_> {
-    pub(crate) fn fold(&self) -> Scatter<'_> {
-        Scatter::new(self.0.directions())
-    }
-}
-
 /// The lower triangle so far, and how much the samples that spoke count.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScatterSum {
@@ -53,16 +41,10 @@ pub struct ScatterSum {
 }
 
 impl Fold for Scatter<'_> {
+    const NAME: &'static str = "scatter";
+
     type Sum = ScatterSum;
     type Out = (Matrix, f64);
-
-    fn name(&self) -> &'static str {
-        "scatter"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Scatter(SentScatter((&self.directions).into()))))
-    }
 
     fn sum_bytes(&self) -> usize {
         self.features() * self.features() * 8

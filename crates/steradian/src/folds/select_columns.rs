@@ -2,7 +2,6 @@
 //!
 //! Cost: one pass that touches those columns, 8 bytes a value.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +12,6 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::panel;
 use crate::numeric::linalg::Matrix;
-use crate::remote::job::{Kind, Work};
 
 /// Gathers a range of columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,17 +32,11 @@ impl Gathered {
 pub struct GatheredSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for Gathered {
+    const NAME: &'static str = "columns";
+
     type Sum = GatheredSum;
     /// Samples x columns.
     type Out = Matrix;
-
-    fn name(&self) -> &'static str {
-        "columns"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Columns(Cow::Borrowed(self))))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once

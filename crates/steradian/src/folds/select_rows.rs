@@ -2,8 +2,6 @@
 //!
 //! Cost: one pass that touches those samples alone, 8 D bytes a sample.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
@@ -11,7 +9,6 @@ use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
 use crate::engine::fold::Fold;
 use crate::error::Result;
-use crate::remote::job::{Kind, Work};
 
 /// Gathers some samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,17 +32,11 @@ impl ChosenRows {
 pub struct ChosenRowsSum(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for ChosenRows {
+    const NAME: &'static str = "chosen samples";
+
     type Sum = ChosenRowsSum;
     /// The numbers of the samples, row after row.
     type Out = Vec<f64>;
-
-    fn name(&self) -> &'static str {
-        "chosen samples"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Chosen(Cow::Borrowed(self))))
-    }
 
     fn sum_bytes(&self) -> usize {
         0 // grows with the samples; all cells together hold the answer once

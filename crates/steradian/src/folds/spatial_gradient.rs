@@ -19,7 +19,6 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::{add_weighted, squared_distances};
-use crate::remote::job::{Kind, Work};
 
 /// Rows that one task measures.
 const CHUNK_ROWS: usize = 32;
@@ -59,16 +58,10 @@ pub struct PullSum {
 }
 
 impl Fold for Pull<'_> {
+    const NAME: &'static str = "spatial median";
+
     type Sum = PullSum;
     type Out = PullSum;
-
-    fn name(&self) -> &'static str {
-        "spatial median"
-    }
-
-    fn ship(&self) -> Option<Work<'_>> {
-        Some(Work(Kind::Pull(Cow::Borrowed(self))))
-    }
 
     fn sum_bytes(&self) -> usize {
         self.point.len() * 8

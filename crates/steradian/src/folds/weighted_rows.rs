@@ -24,13 +24,14 @@ use crate::kernel::weighted_sums::squared_distances;
 const ZERO_ROW: f64 = 8.0 * f64::EPSILON;
 
 /// Center, weighting and who may speak.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Directions<'a> {
-    center: &'a [f64],
+    #[serde(with = "packed::lent")]
+    center: Cow<'a, [f64]>,
     center_length: f64,
     weighting: Weighting,
-    kept: Option<&'a [bool]>,
-    factors: Option<&'a [f64]>,
+    kept: Option<Cow<'a, [bool]>>,
+    factors: Option<Cow<'a, [f64]>>,
 }
 
 impl<'a> Directions<'a> {
@@ -42,18 +43,18 @@ impl<'a> Directions<'a> {
         } else {
             0.0
         };
-        Self { center, center_length, weighting, kept, factors: None }
+        Self { center: Cow::Borrowed(center), center_length, weighting, kept: kept.map(Cow::Borrowed), factors: None }
     }
 
     /// The same, each sample's weight times a factor of its own (reweighted fits); 0 silences it.
     pub fn reweighted(self, factors: &'a [f64]) -> Self {
-        Self { factors: Some(factors), ..self }
+        Self { factors: Some(Cow::Borrowed(factors)), ..self }
     }
 
     /// How much the rows of a block that speak count in all: one each, or the square of their factor.
     pub(crate) fn mass(&self, block: &Block<'_>, weights: &[f64]) -> f64 {
         let speaking = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
-        match self.factors {
+        match &self.factors {
             None => speaking.count() as f64,
             Some(factors) => speaking.map(|(row, _)| factors[block.first() + row].powi(2)).sum(),
         }
@@ -66,23 +67,24 @@ impl<'a> Directions<'a> {
 
     /// Whether a sample may speak, if it has a direction.
     pub(crate) fn admits(&self, sample: usize) -> bool {
-        self.kept.is_none_or(|kept| kept[sample]) && self.factors.is_none_or(|factors| factors[sample] > 0.0)
+        self.kept.as_ref().is_none_or(|kept| kept[sample])
+            && self.factors.as_ref().is_none_or(|factors| factors[sample] > 0.0)
     }
 
     /// The factor of a sample's weight.
     pub(crate) fn factor(&self, sample: usize) -> f64 {
-        self.factors.map_or(1.0, |factors| factors[sample])
+        self.factors.as_ref().map_or(1.0, |factors| factors[sample])
     }
 
     /// How much some samples count in all.
     pub(crate) fn mass_of(&self, kept: &[bool]) -> f64 {
         let members = kept.iter().enumerate().filter(|(_, kept)| **kept);
-        members.map(|(i, _)| self.factors.map_or(1.0, |factors| factors[i].powi(2))).sum()
+        members.map(|(i, _)| self.factors.as_ref().map_or(1.0, |factors| factors[i].powi(2))).sum()
     }
 
     /// Where samples are seen from.
-    pub fn center(&self) -> &'a [f64] {
-        self.center
+    pub fn center(&self) -> &[f64] {
+        &self.center
     }
 
     /// Whether everyone speaks with weight 1 as seen from a point of equal coordinates.
@@ -102,14 +104,14 @@ impl<'a> Directions<'a> {
     pub(crate) fn weights(&self, block: &Block<'_>, rows: Range<usize>) -> Vec<f64> {
         let mut squares = vec![1.0; rows.len()];
         if self.weighting == Weighting::InverseNorm {
-            each_element!(block, data => squared_distances(&data, rows.clone(), self.center, &mut squares));
+            each_element!(block, data => squared_distances(&data, rows.clone(), &self.center, &mut squares));
         }
         rows.zip(squares).map(|(row, square)| self.weight(block, row, square, true)).collect()
     }
 
     /// The weight of one row that may have no direction.
     fn measured_weight(&self, block: &Block<'_>, row: usize) -> f64 {
-        let length = panel::lengths(block, row..row + 1, self.center)[0];
+        let length = panel::lengths(block, row..row + 1, &self.center)[0];
         if self.has_direction(length.from_center, length.from_origin) { 1.0 / length.from_center } else { 0.0 }
     }
 
@@ -124,15 +126,21 @@ impl<'a> Directions<'a> {
     /// A sum near a limit of its precision, or a sample so near that it may have no direction, is measured again.
     pub(crate) fn weight(&self, block: &Block<'_>, row: usize, square: f64, double: bool) -> f64 {
         let (safe, clear) = if double { (1e-270..1e300, 1e-12) } else { (1e-30..1e34, 1e-4) };
-        if self.kept.is_some_and(|kept| !kept[block.first() + row]) {
+        if self.kept.as_ref().is_some_and(|kept| !kept[block.first() + row]) {
             return 0.0;
         }
-        let (length, factor) = (square.sqrt(), self.factors.map_or(1.0, |factors| factors[block.first() + row]));
+        let (length, factor) =
+            (square.sqrt(), self.factors.as_ref().map_or(1.0, |factors| factors[block.first() + row]));
         match self.weighting {
             Weighting::Uniform => factor,
             Weighting::InverseNorm if safe.contains(&square) && length > clear * self.center_length => factor / length,
             Weighting::InverseNorm => factor * self.measured_weight(block, row),
         }
+    }
+
+    /// The weight of a row of a block by its squared distance from the center, as kernels ask for it.
+    pub(crate) fn weigher<'b>(&'b self, block: &'b Block<'b>) -> impl Fn(usize, f64, bool) -> f64 + Sync + 'b {
+        |row, square, double| self.weight(block, row, square, double)
     }
 
     /// Writes w (x - mu) for some rows and columns of a block.
@@ -144,39 +152,10 @@ impl<'a> Directions<'a> {
         weights: &[f64],
         out: &mut [f64],
     ) {
-        let weights = match (self.weighting, self.kept, self.factors) {
+        let weights = match (self.weighting, &self.kept, &self.factors) {
             (Weighting::Uniform, None, None) => None,
             _ => Some(weights),
         };
-        panel::center(block, rows, columns, self.center, weights, out);
-    }
-}
-
-/// Directions on their way to another process, and there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct SentDirections<'a> {
-    #[serde(with = "packed::lent")]
-    center: Cow<'a, [f64]>,
-    weighting: Weighting,
-    kept: Option<Cow<'a, [bool]>>,
-    factors: Option<Cow<'a, [f64]>>,
-}
-
-impl<'a> From<&Directions<'a>> for SentDirections<'a> {
-    fn from(directions: &Directions<'a>) -> Self {
-        Self {
-            center: Cow::Borrowed(directions.center),
-            weighting: directions.weighting,
-            kept: directions.kept.map(Cow::Borrowed),
-            factors: directions.factors.map(Cow::Borrowed),
-        }
-    }
-}
-
-impl SentDirections<'_> {
-    /// The directions again.
-    pub(crate) fn directions(&self) -> Directions<'_> {
-        let directions = Directions::new(&self.center, self.weighting, self.kept.as_deref());
-        Directions { factors: self.factors.as_deref(), ..directions }
+        panel::center(block, rows, columns, &self.center, weights, out);
     }
 }

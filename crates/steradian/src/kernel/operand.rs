@@ -14,7 +14,6 @@ use super::simd::Real;
 use crate::codec::packed;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::{Element, ElementType};
-use crate::folds::Directions;
 use crate::numeric::linalg::Matrix;
 
 /// Rows that one task projects.
@@ -112,14 +111,19 @@ impl Operand {
         }
     }
 
-    /// (X - mu) W, rows x l, and the weight of each row.
-    pub(crate) fn project(&self, directions: &Directions<'_>, block: &Block<'_>) -> (Vec<f64>, Vec<f64>) {
+    /// (X - mu) W, rows x l, and the weight of each row: `weight` of the row, its squared distance from the center, and
+    /// whether that was summed in double precision.
+    pub(crate) fn project(
+        &self,
+        block: &Block<'_>,
+        weight: impl Fn(usize, f64, bool) -> f64 + Sync,
+    ) -> (Vec<f64>, Vec<f64>) {
         match &self.parts {
             Parts::Single(center, pieces) => {
-                each_element!(block, data => self.project_typed(&data, center, pieces, directions, block))
+                each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
             Parts::Double(center, pieces) => {
-                each_element!(block, data => self.project_typed(&data, center, pieces, directions, block))
+                each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
         }
     }
@@ -129,10 +133,9 @@ impl Operand {
         data: &Rows<'_, T>,
         center: &Center<F>,
         pieces: &[Piece<F>],
-        directions: &Directions<'_>,
-        block: &Block<'_>,
+        weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
-        let (rows, l) = (block.rows(), self.columns);
+        let (rows, l) = (data.rows(), self.columns);
         let mut y = vec![0.0; rows * l];
         let mut weights = vec![0.0; rows];
         y.par_chunks_mut((CHUNK_ROWS * l).max(1)).zip(weights.par_chunks_mut(CHUNK_ROWS)).enumerate().for_each(
@@ -149,8 +152,8 @@ impl Operand {
                         y[piece.columns.clone()].copy_from_slice(&padded[..piece.columns.len()]);
                     }
                 }
-                for ((row, weight), square) in rows.zip(weights.iter_mut()).zip(squares) {
-                    *weight = directions.weight(block, row, square, size_of::<F>() == 8);
+                for ((row, out), square) in rows.zip(weights.iter_mut()).zip(squares) {
+                    *out = weight(row, square, size_of::<F>() == 8);
                 }
             },
         );

@@ -1,6 +1,6 @@
 //! Numbers without data: matrices, random numbers, statistics of one variable.
 
 pub mod linalg;
-pub(crate) mod orthonormal;
+pub mod orthonormal;
 pub mod random;
 pub(crate) mod statistics;

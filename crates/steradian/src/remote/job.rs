@@ -5,70 +5,17 @@
 //! where parts begin and end, but not on threads, on machines, or on how often a part was summed. Parts that are cut on
 //! the grid of the whole data may be summed there ([`Job::sum_on_grid`]): then it does not depend on the cut, either.
 
-use std::borrow::Cow;
-use std::ops::Range;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::partial_result::{Pieces, Sum};
-use super::steps::Recipe;
-use crate::codec::{digest_bytes, from_bytes, split_bytes, to_bytes};
+use super::partial_result::Sum;
+use super::registry::{self, AnyFold};
+use super::steps::{Step, apply, steps};
+use crate::codec::{digest_bytes, split_bytes, to_bytes};
 use crate::data::source::Source;
 use crate::data::view::{Numbered, Placed};
 use crate::engine::fold::Fold;
-use crate::engine::grid::Grid;
 use crate::engine::local::Local;
-use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{
-    ChosenRows, DigitCounts, Gathered, Moments, Pull, SentAnchorCounts, SentConeSizes, SentDistances, SentFarthest,
-    SentProjection, SentScatter, SentSketch,
-};
-
-/// A pass that can be shipped, with all that it needs; [`Fold::ship`] makes it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Work<'a>(pub(crate) Kind<'a>);
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Kind<'a> {
-    Mean(Cow<'a, Moments<'a>>),
-    Columns(Cow<'a, Gathered>),
-    Digits(Cow<'a, DigitCounts<'a>>),
-    Pull(Cow<'a, Pull<'a>>),
-    Scatter(SentScatter<'a>),
-    Operator(SentSketch<'a>),
-    Scores(SentProjection<'a>),
-    Distances(SentDistances<'a>),
-    Outlyingness(SentFarthest<'a>),
-    Chosen(Cow<'a, ChosenRows>),
-    Anchors(SentAnchorCounts<'a>),
-    ConeSizes(SentConeSizes<'a>),
-}
-
-/// What can be done with a fold of any kind.
-trait WithFold {
-    type Out;
-    fn run<F: Fold>(self, fold: &F) -> Self::Out;
-}
-
-impl Work<'_> {
-    fn with<W: WithFold>(&self, with: W) -> W::Out {
-        match &self.0 {
-            Kind::Mean(fold) => with.run(&**fold),
-            Kind::Columns(fold) => with.run(&**fold),
-            Kind::Digits(fold) => with.run(&**fold),
-            Kind::Pull(fold) => with.run(&**fold),
-            Kind::Scatter(sent) => with.run(&sent.fold()),
-            Kind::Operator(sent) => with.run(&sent.fold()),
-            Kind::Scores(sent) => with.run(&sent.fold()),
-            Kind::Distances(sent) => with.run(&sent.fold()),
-            Kind::Outlyingness(sent) => with.run(&sent.fold()),
-            Kind::Chosen(fold) => with.run(&**fold),
-            Kind::Anchors(sent) => with.run(&sent.fold()),
-            Kind::ConeSizes(sent) => with.run(&sent.fold()),
-        }
-    }
-}
 
 /// One pass, ready to be sent: what is summed, and what becomes of rows before they are.
 ///
@@ -105,109 +52,84 @@ impl Work<'_> {
 /// # std::fs::remove_dir_all(&folder).unwrap();
 /// # Ok::<(), steradian::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Job<'a> {
-    envelope: Envelope<'a>,
+    steps: Vec<Step<'a>>,
+    fold: JobFold<'a>,
     /// Tells this job from others, so that their sums are not taken for each other.
     id: u64,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Envelope<'a> {
-    version: Cow<'a, str>,
-    recipe: Recipe<'a>,
-    work: Work<'a>,
+/// A fold of this process, or one that was read from bytes.
+#[derive(Clone)]
+enum JobFold<'a> {
+    Lent(&'a dyn AnyFold),
+    Read(Arc<dyn AnyFold + Send>),
+}
+
+impl std::fmt::Debug for Job<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job")
+            .field("fold", &self.fold().name())
+            .field("steps", &self.steps)
+            .field("id", &self.id)
+            .finish()
+    }
 }
 
 impl<'a> Job<'a> {
-    /// A pass over rows as they are, by its name `mean`, `scatter` and so on; a pass that cannot be shipped is refused.
+    /// A pass over rows as they are, by its name `mean`, `scatter` and so on; a pass that cannot be sent is rejected.
     pub fn new<F: Fold>(fold: &'a F) -> Result<Self> {
-        Self::after(fold, Recipe::default())
+        Self::after(fold, Vec::new())
     }
 
-    /// A pass over a source that is made from rows elsewhere.
-    pub fn over<F: Fold>(fold: &'a F, source: &'a dyn Source) -> Result<Self> {
-        let recipe = source.recipe().ok_or_else(|| {
-            Error::asked(format!(
-                "the pass \"{}\" reads samples that were changed in this process and cannot be sent to others; use \
-                 cells = \"keep\" and a number of components, or fit on one machine",
-                fold.name()
-            ))
-        })?;
-        Self::after(fold, recipe)
+    /// A pass over a source that is made by views of the rows of other processes, which are `root` here.
+    pub(super) fn over<F: Fold>(fold: &'a F, source: &'a dyn Source, root: &dyn Source) -> Result<Self> {
+        let steps = steps(source, root).map_err(|error| Error::asked(format!("the pass \"{}\" {error}", F::NAME)))?;
+        Self::after(fold, steps)
     }
 
-    fn after<F: Fold>(fold: &'a F, recipe: Recipe<'a>) -> Result<Self> {
-        let work = fold.ship().ok_or_else(|| {
-            Error::asked(format!(
+    fn after<F: Fold>(fold: &'a F, steps: Vec<Step<'a>>) -> Result<Self> {
+        if !registry::knows(F::NAME) {
+            return Err(Error::asked(format!(
                 "the pass \"{}\" exists in this process only and cannot be sent to others; fit on one machine",
-                fold.name()
-            ))
-        })?;
-        let envelope = Envelope { version: Cow::Borrowed(env!("CARGO_PKG_VERSION")), recipe, work };
-        let id = digest_bytes(&to_bytes(&envelope)?);
-        Ok(Self { envelope, id })
+                F::NAME
+            )));
+        }
+        let mut job = Self { steps, fold: JobFold::Lent(fold), id: 0 };
+        job.id = digest_bytes(&job.to_bytes()?);
+        Ok(job)
+    }
+
+    fn fold(&self) -> &dyn AnyFold {
+        match &self.fold {
+            JobFold::Lent(fold) => *fold,
+            JobFold::Read(fold) => &**fold,
+        }
     }
 
     /// The job as bytes; [`Job::from_bytes`] reads them, in any process with the same version.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        to_bytes(&self.envelope)
+        let mut bytes = to_bytes(&(env!("CARGO_PKG_VERSION"), &self.steps, self.fold().name()))?;
+        bytes.extend(self.fold().bytes()?);
+        Ok(bytes)
     }
 
     /// The sum of a part of the data, whose first sample is number `first` of all.
     pub fn sum(&self, part: &dyn Source, first: usize, runner: &Local) -> Result<Sum> {
-        struct Total<'a> {
-            job: u64,
-            rows: Range<usize>,
-            source: &'a dyn Source,
-            runner: &'a Local,
-        }
-        impl WithFold for Total<'_> {
-            type Out = Result<Sum>;
-            fn run<F: Fold>(self, fold: &F) -> Self::Out {
-                let Self { job, rows, source, runner } = self;
-                let shape = source.shape();
-                let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
-                let forest = runner.run_cells(fold, source, grid, 0..grid.cells())?;
-                Ok(Sum::new::<F>(job, rows, Pieces::Own(runner.compute(|| forest.total(fold))?)))
-            }
-        }
         let rows = first..first + part.shape().samples;
         let mut sum = None;
-        self.envelope.recipe.apply(&Placed::new(part, first), first, &mut |source| {
-            sum = Some(self.envelope.work.with(Total { job: self.id, rows: rows.clone(), source, runner })?);
+        apply(&self.steps, &Placed::new(part, first), first, &mut |source| {
+            sum = Some(self.fold().sum(self.id, rows.clone(), source, runner)?);
             Ok(())
         })?;
-        Ok(sum.expect("a recipe calls its work once"))
+        Ok(sum.expect("steps call their work once"))
     }
 
     /// The sum of a part on the grid of all `samples`. Such sums merge to the bits of one machine wherever the data are
     /// cut, as long as parts begin and end with cells: at multiples of [`Job::cell_rows`], and at the end of the data.
     pub fn sum_on_grid(&self, part: &dyn Source, first: usize, samples: usize, runner: &Local) -> Result<Sum> {
-        struct OnGrid<'a> {
-            job: u64,
-            rows: Range<usize>,
-            samples: usize,
-            source: &'a dyn Source,
-            runner: &'a Local,
-        }
-        impl WithFold for OnGrid<'_> {
-            type Out = Result<Sum>;
-            fn run<F: Fold>(self, fold: &F) -> Self::Out {
-                let Self { job, rows, samples, source, runner } = self;
-                let grid = Grid::new(samples, source.shape().features, fold.sum_bytes());
-                let size = grid.cell_rows();
-                if rows.end > samples || rows.start % size > 0 || (rows.end < samples && rows.end % size > 0) {
-                    return Err(Error::asked(format!(
-                        "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
-                         {size} and end there or with the data"
-                    )));
-                }
-                let forest = runner.run_cells(fold, source, grid, rows.start / size..rows.end.div_ceil(size))?;
-                Ok(Sum::new::<F>(job, rows, Pieces::Cells(forest)))
-            }
-        }
-        if !self.envelope.recipe.is_plain() {
+        if !self.steps.is_empty() {
             return Err(Error::asked(
                 "the pass reads samples that are changed or picked, which have no grid of the whole; sum parts by \
                  themselves"
@@ -215,33 +137,16 @@ impl<'a> Job<'a> {
             ));
         }
         let rows = first..first + part.shape().samples;
-        let source = &Numbered::new(part, first);
-        self.envelope.work.with(OnGrid { job: self.id, rows, samples, source, runner })
+        self.fold().sum_on_grid(self.id, rows, samples, &Numbered::new(part, first), runner)
     }
 
     /// Rows of a cell of this pass, for data of this shape: 256 times a power of 2.
     pub fn cell_rows(&self, samples: usize, features: usize) -> usize {
-        struct CellRows(usize, usize);
-        impl WithFold for CellRows {
-            type Out = usize;
-            fn run<F: Fold>(self, fold: &F) -> usize {
-                Grid::new(self.0, self.1, fold.sum_bytes()).cell_rows()
-            }
-        }
-        self.envelope.work.with(CellRows(samples, features))
+        self.fold().cell_rows(samples, features)
     }
 
     /// The sum of two neighbours, the earlier rows first.
     pub fn merge(&self, left: &Sum, right: &Sum) -> Result<Sum> {
-        struct Both<'a>(u64, &'a Sum, &'a Sum);
-        impl WithFold for Both<'_> {
-            type Out = Result<Sum>;
-            fn run<F: Fold>(self, fold: &F) -> Self::Out {
-                let Self(job, left, right) = self;
-                let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, fold)?;
-                Ok(Sum::new::<F>(job, left.rows().start..right.rows().end, pieces))
-            }
-        }
         left.require_job(self.id)?;
         right.require_job(self.id)?;
         if left.rows().end != right.rows().start {
@@ -251,7 +156,7 @@ impl<'a> Job<'a> {
                 right.rows()
             )));
         }
-        self.envelope.work.with(Both(self.id, left, right))
+        self.fold().merge(self.id, left, right)
     }
 
     /// The sum of all parts: neighbours merged two by two, and their sums again, until one is left. The last of an odd
@@ -284,13 +189,14 @@ impl Job<'static> {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let own = env!("CARGO_PKG_VERSION");
         // The version comes first, and text is written alike by all versions.
-        let (version, _): (String, _) = split_bytes(bytes, "a job")?;
+        let (version, rest): (String, _) = split_bytes(bytes, "a job")?;
         if version != own {
             return Err(Error::asked(format!(
                 "the job was made by steradian {version} but this process has steradian {own}; install one version \
                  everywhere"
             )));
         }
-        Ok(Self { envelope: from_bytes(bytes, "a job")?, id: digest_bytes(bytes) })
+        let ((steps, name), fold): ((Vec<Step<'static>>, String), _) = split_bytes(rest, "a job")?;
+        Ok(Self { steps, fold: JobFold::Read(registry::read(&name, fold)?), id: digest_bytes(bytes) })
     }
 }

@@ -3,5 +3,6 @@
 pub(crate) mod cluster;
 pub(crate) mod job;
 pub(crate) mod partial_result;
+pub(crate) mod registry;
 pub(crate) mod source;
 pub(crate) mod steps;

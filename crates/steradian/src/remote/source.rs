@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::job::Job;
 use super::partial_result::Sum;
-use super::steps::Recipe;
 use crate::data::block::Block;
 use crate::data::source::{Shape, Source};
 use crate::error::{Error, Result};
@@ -38,6 +37,11 @@ impl<'a> Remote<'a> {
     pub fn new(dispatch: &'a dyn Dispatch, shape: Shape) -> Self {
         let near = Mutex::new(Arc::new(Fetched { places: HashMap::new(), rows: None }));
         Self { dispatch, shape, near }
+    }
+
+    /// The way to the processes that hold the rows.
+    pub(super) fn dispatch(&self) -> &'a dyn Dispatch {
+        self.dispatch
     }
 
     fn near(&self) -> Arc<Fetched> {
@@ -79,10 +83,6 @@ impl Source for Remote<'_> {
             *self.near.lock().unwrap_or_else(PoisonError::into_inner) = fetched;
         }
         Ok(())
-    }
-
-    fn recipe(&self) -> Option<Recipe<'_>> {
-        Some(Recipe::default())
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

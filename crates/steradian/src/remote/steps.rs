@@ -1,77 +1,43 @@
-//! How a source is made of rows that lie elsewhere, in a form that can be sent to where they lie.
+//! The views between the rows of a cluster and a pass, as steps that the processes with the rows repeat.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::source::Source;
+use crate::data::row_map::RowMap;
+use crate::data::source::{Source, View};
 use crate::data::view::{Changed, Picked, Placed};
-use crate::error::Result;
-use crate::fit::component_count::Flips;
+use crate::error::{Error, Result};
 
-/// What becomes of rows before they are summed, step by step; by default nothing.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Recipe<'a>(Vec<Step<'a>>);
-
+/// One view of the rows before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Step<'a> {
+pub(super) enum Step<'a> {
     /// Only these samples, in ascending order; they are numbered anew.
-    Pick(Cow<'a, [usize]>),
-    Change(Change<'a>),
+    Select(Cow<'a, [usize]>),
+    /// Every sample mapped by itself.
+    Map(RowMap<'a>),
 }
 
-/// A change of every sample by itself.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Change<'a> {
-    /// Each feature divided by its scale.
-    Divided(Cow<'a, [f64]>),
-    /// How far each feature is from a point.
-    Away(Cow<'a, [f64]>),
-    /// Signs drawn anew.
-    Flipped(Flips<'a>),
-}
-
-impl Change<'_> {
-    /// Changes sample number `sample` of all.
-    pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
-        match self {
-            Self::Divided(scale) => row.iter_mut().zip(scale.iter()).for_each(|(x, s)| *x /= s),
-            Self::Away(point) => row.iter_mut().zip(point.iter()).for_each(|(x, m)| *x = (*x - m).abs()),
-            Self::Flipped(flips) => flips.apply(sample, row),
+/// The steps from `root` to a source that is made of it by views; an error where other processes cannot repeat them.
+pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec<Step<'a>>> {
+    let (of, step) = match source.view() {
+        View::Own if std::ptr::addr_eq(source, root) => return Ok(Vec::new()),
+        View::Subset(of, samples) if samples.is_sorted() => (of, Step::Select(Cow::Borrowed(samples))),
+        View::Mapped(of, map) => (of, Step::Map(map.clone())),
+        _ => {
+            return Err(Error::asked(
+                "reads samples that were changed in this process and cannot be sent to others; use cells = \"keep\" and a \
+                 number of components, or fit on one machine",
+            ));
         }
-    }
+    };
+    let mut all = steps(of, root)?;
+    all.push(step);
+    Ok(all)
 }
 
-impl<'a> Recipe<'a> {
-    /// Whether rows are summed as they are.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// These steps, then some of the samples; `None` where their order is not that of the data.
-    pub(crate) fn then_pick(mut self, samples: &'a [usize]) -> Option<Self> {
-        self.0.push(Step::Pick(Cow::Borrowed(samples)));
-        samples.is_sorted().then_some(self)
-    }
-
-    /// These steps, then a change.
-    pub(crate) fn then_change(mut self, change: Change<'a>) -> Self {
-        self.0.push(Step::Change(change));
-        self
-    }
-
-    /// Hands `work` the source that these steps make of a part of the data, whose first sample is number `first`.
-    pub(crate) fn apply(
-        &self,
-        part: &dyn Source,
-        first: usize,
-        work: &mut dyn FnMut(&dyn Source) -> Result<()>,
-    ) -> Result<()> {
-        apply(&self.0, part, first, work)
-    }
-}
-
-fn apply(
+/// Calls `work` with the source that some steps make of a part of the data, whose first sample is number `first`.
+pub(super) fn apply(
     steps: &[Step<'_>],
     part: &dyn Source,
     first: usize,
@@ -79,8 +45,8 @@ fn apply(
 ) -> Result<()> {
     match steps.split_first() {
         None => work(part),
-        Some((Step::Change(change), rest)) => apply(rest, &Changed::new(part, change.clone()), first, work),
-        Some((Step::Pick(samples), rest)) => {
+        Some((Step::Map(map), rest)) => apply(rest, &Changed::new(part, map.clone()), first, work),
+        Some((Step::Select(samples), rest)) => {
             let before = samples.partition_point(|sample| *sample < first);
             let own = samples[before..].iter().take_while(|sample| **sample < first + part.shape().samples);
             let picked = Picked::new(part, own.map(|sample| sample - first).collect());

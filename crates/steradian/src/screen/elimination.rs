@@ -313,7 +313,8 @@ impl<R: Runner> Search<'_, R> {
         let (mut axis, _) = self.runner.run(&sketch, self.source)?;
         let length = axis.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         axis.data_mut().iter_mut().for_each(|x| *x /= length);
-        let projection = Projection::new(*self.rule.directions(), &axis, Units::Direction, Precision::Double, element);
+        let projection =
+            Projection::new(self.rule.directions().clone(), &axis, Units::Direction, Precision::Double, element);
         let found = self.runner.run(&projection, self.source)?;
         let mut values = found.values.into_iter();
         let angle = |speaks: &bool| match speaks {

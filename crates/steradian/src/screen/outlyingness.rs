@@ -114,11 +114,11 @@ pub(crate) fn measured(
     let pairs = directed_pairs(screen, n, seed, pairs_at_once(source), differ)?;
     for group in pairs.chunks(GROUP) {
         let vectors = unit_differences(group, source)?;
-        let gather = Projection::new(directions, &vectors, Units::Data, Precision::Working, shape.element);
+        let gather = Projection::new(directions.clone(), &vectors, Units::Data, Precision::Working, shape.element);
         let projected = runner.run(&gather, if few { &picked } else { source })?.values;
         let spreads: Vec<Spread> = runner.compute(|| spreads(&projected, group.len(), h));
         if few {
-            let farthest = FarthestAlong::new(directions, &vectors, spreads.clone(), flat, shape.element);
+            let farthest = FarthestAlong::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
             looks.add(group, &spreads, flat, runner.run(&farthest, source)?);
         } else {
             looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));

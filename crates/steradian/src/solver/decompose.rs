@@ -47,7 +47,7 @@ impl<R: Runner> Decomposer<'_, R> {
             }
             Solver::Gram => self.through_pairs(directions, cosines, self.tolerance)?,
             Solver::Krylov | Solver::Auto => {
-                let working = self.by_passes(directions, Precision::Working);
+                let working = self.by_passes(directions.clone(), Precision::Working);
                 let vectors = self.iterate(&working, start, self.d + 1, 0.5 * self.tolerance)?;
                 plain(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
             }

@@ -183,7 +183,7 @@ pub(crate) fn recenter(
 /// The matrix around a known center. One pair pass.
 pub(crate) fn direct(directions: &Directions<'_>, source: &dyn Source, runner: &impl Runner) -> Result<Cosines> {
     let n = source.shape().samples;
-    let matrix = runner.run_pairs(&Gram::new(*directions, n), source, TILE_ROWS)?;
+    let matrix = runner.run_pairs(&Gram::new(directions.clone(), n), source, TILE_ROWS)?;
     let speaks = (0..n).map(|i| matrix[(i, i)] > 0.0).collect();
     let rounding = 8.0 * f64::EPSILON * (source.shape().features as f64).sqrt();
     Ok(Cosines { matrix, speaks, lengths: None, rounding })
@@ -241,7 +241,7 @@ pub(crate) fn solve(
         y.row_mut(i).iter_mut().zip(within.vectors.row(row)).for_each(|(y, v)| *y = v * known(i));
     }
     let plain = Directions::new(directions.center(), Weighting::Uniform, None);
-    let speaking = if cosines.lengths.is_some() { plain } else { *directions };
+    let speaking = if cosines.lengths.is_some() { plain } else { directions.clone() };
     let sketch = Sketch::new(speaking, Coefficients::Given(&y), Precision::Double, source.shape().element);
     let (mut components, _) = runner.run(&sketch, source)?;
     runner.compute(|| orthonormalize_in_order(&mut components));

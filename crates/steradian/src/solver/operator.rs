@@ -59,8 +59,9 @@ impl<R: Runner> Operator for ByPasses<'_, R> {
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         let element = self.source.shape().element;
-        let sketch =
-            self.runner.compute(|| Sketch::new(self.directions, Coefficients::Project(w), self.precision, element));
+        let sketch = self
+            .runner
+            .compute(|| Sketch::new(self.directions.clone(), Coefficients::Project(w), self.precision, element));
         let (mut z, mass) = self.runner.run(&sketch, self.source)?;
         let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
         self.runner.compute(|| z.data_mut().par_iter_mut().with_min_len(1 << 15).for_each(|x| *x *= share));

@@ -1,0 +1,72 @@
+//! Maps of single rows: what a view makes of each sample, in a form that other processes can run.
+
+use std::borrow::Cow;
+
+use rand_chacha::rand_core::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::numeric::linalg::Matrix;
+use crate::numeric::random::{Stream, generator};
+
+/// A map of each sample by itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum RowMap<'a> {
+    /// Each feature divided by its scale.
+    Scale(Cow<'a, [f64]>),
+    /// The absolute deviation of each feature from a point.
+    AbsDeviation(Cow<'a, [f64]>),
+    /// Directions with random signs, for parallel analysis.
+    SignFlip(SignFlips<'a>),
+}
+
+impl RowMap<'_> {
+    /// Maps sample number `sample` of all.
+    pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
+        match self {
+            Self::Scale(scale) => row.iter_mut().zip(scale.iter()).for_each(|(x, s)| *x /= s),
+            Self::AbsDeviation(point) => row.iter_mut().zip(point.iter()).for_each(|(x, m)| *x = (*x - m).abs()),
+            Self::SignFlip(flips) => flips.apply(sample, row),
+        }
+    }
+}
+
+/// Directions from a center without their part along some components, each entry with a random sign.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SignFlips<'a> {
+    pub(crate) center: Cow<'a, [f64]>,
+    /// Orthonormal columns, D x k.
+    pub(crate) components: Cow<'a, Matrix>,
+    pub(crate) seed: u64,
+    /// The draw of the first sample; every sample of every draw has signs of its own.
+    pub(crate) first: usize,
+}
+
+impl SignFlips<'_> {
+    fn apply(&self, sample: usize, row: &mut [f64]) {
+        self.deflate(row);
+        let mut signs = generator(self.seed, Stream::Signs);
+        signs.set_word_pos(((self.first + sample) as u128) << 32);
+        for cells in row.chunks_mut(64) {
+            let mut bits = signs.next_u64();
+            for x in cells {
+                *x = if bits & 1 == 1 { -*x } else { *x };
+                bits >>= 1;
+            }
+        }
+    }
+
+    /// Turns a sample into its direction, without its part along the components.
+    fn deflate(&self, row: &mut [f64]) {
+        row.iter_mut().zip(self.center.iter()).for_each(|(x, c)| *x -= c);
+        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if length == 0.0 {
+            return;
+        }
+        row.iter_mut().for_each(|x| *x /= length);
+        let components = &self.components;
+        for k in 0..components.columns() {
+            let along: f64 = row.iter().enumerate().map(|(j, x)| x * components[(j, k)]).sum();
+            row.iter_mut().enumerate().for_each(|(j, x)| *x -= along * components[(j, k)]);
+        }
+    }
+}

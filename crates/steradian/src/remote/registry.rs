@@ -1,0 +1,137 @@
+//! Folds as other processes run them: a fold of any type behind one trait, and the list of those that bytes can name.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::partial_result::{Pieces, Sum};
+use crate::codec::{from_bytes, to_bytes};
+use crate::data::source::Source;
+use crate::engine::fold::Fold;
+use crate::engine::grid::Grid;
+use crate::engine::local::Local;
+use crate::engine::runner::Runner;
+use crate::error::{Error, Result};
+use crate::folds::{
+    AnchorCounts, ChosenRows, ConeSizes, DigitCounts, Distances, FarthestAlong, Gathered, Moments, Projection, Pull,
+    Scatter, Sketch,
+};
+
+/// A fold of any type.
+pub(super) trait AnyFold: Sync {
+    /// Its name in the registry.
+    fn name(&self) -> &'static str;
+
+    /// The fold as bytes, which [`read`] reads.
+    fn bytes(&self) -> Result<Vec<u8>>;
+
+    /// Rows of a cell of the grid, for data of this shape.
+    fn cell_rows(&self, samples: usize, features: usize) -> usize;
+
+    /// The sum of a part of the data by a grid of its own.
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum>;
+
+    /// The sum of a part by the grid of all `samples`.
+    fn sum_on_grid(
+        &self,
+        job: u64,
+        rows: Range<usize>,
+        samples: usize,
+        source: &dyn Source,
+        runner: &Local,
+    ) -> Result<Sum>;
+
+    /// The sum of two neighbours, the earlier rows first.
+    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum>;
+}
+
+impl<F: Fold> AnyFold for F {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>> {
+        to_bytes(self)
+    }
+
+    fn cell_rows(&self, samples: usize, features: usize) -> usize {
+        Grid::new(samples, features, self.sum_bytes()).cell_rows()
+    }
+
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum> {
+        let shape = source.shape();
+        let grid = Grid::new(shape.samples, shape.features, self.sum_bytes());
+        let forest = runner.run_cells(self, source, grid, 0..grid.cells())?;
+        Ok(Sum::new::<F>(job, rows, Pieces::Own(runner.compute(|| forest.total(self))?)))
+    }
+
+    fn sum_on_grid(
+        &self,
+        job: u64,
+        rows: Range<usize>,
+        samples: usize,
+        source: &dyn Source,
+        runner: &Local,
+    ) -> Result<Sum> {
+        let grid = Grid::new(samples, source.shape().features, self.sum_bytes());
+        let size = grid.cell_rows();
+        if rows.end > samples || rows.start % size > 0 || (rows.end < samples && rows.end % size > 0) {
+            return Err(Error::asked(format!(
+                "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
+                 {size} and end there or with the data"
+            )));
+        }
+        let forest = runner.run_cells(self, source, grid, rows.start / size..rows.end.div_ceil(size))?;
+        Ok(Sum::new::<F>(job, rows, Pieces::Cells(forest)))
+    }
+
+    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum> {
+        let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, self)?;
+        Ok(Sum::new::<F>(job, left.rows().start..right.rows().end, pieces))
+    }
+}
+
+macro_rules! registry {
+    ($($fold:ty),* $(,)?) => {
+        /// Whether [`read`] knows a fold of this name.
+        pub(super) fn knows(name: &str) -> bool {
+            [$(<$fold>::NAME),*].contains(&name)
+        }
+
+        /// The fold of this name from the bytes of [`AnyFold::bytes`].
+        pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
+            match name {
+                $(name if name == <$fold>::NAME => Ok(Arc::new(from_bytes::<$fold>(bytes, "a job")?)),)*
+                _ => Err(Error::data(format!("the job names a pass \"{name}\", which this version does not have"))),
+            }
+        }
+    };
+}
+
+registry![
+    Moments<'static>,
+    Gathered,
+    DigitCounts<'static>,
+    Pull<'static>,
+    Scatter<'static>,
+    Sketch<'static>,
+    Projection<'static>,
+    Distances<'static>,
+    FarthestAlong<'static>,
+    ChosenRows,
+    AnchorCounts<'static>,
+    ConeSizes<'static>,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_known() {
+        let mean = Moments::new(3, None);
+        let read = read(Moments::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
+        assert_eq!(read.name(), "mean");
+        assert_eq!(read.bytes().unwrap(), AnyFold::bytes(&mean).unwrap());
+        assert!(!knows("unknown"));
+    }
+}
