@@ -103,12 +103,12 @@ proptest! {
         }
         prop_assert!(same(&Moments::new(7, None), &source, cut));
         prop_assert!(same(&Pull::new(&center, None, 0.0), &source, cut));
-        prop_assert!(same(&Scatter::new(directions), &source, cut));
-        prop_assert!(same(&Sketch::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
+        prop_assert!(same(&Scatter::new(directions.clone()), &source, cut));
+        prop_assert!(same(&Sketch::new(directions.clone(), Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
         let chosen = ChosenRows::new(vec![1, 20, n / 2, n - 1]);
         prop_assert!(same(&chosen, &source, cut));
         let rows = Local::new(1).unwrap().run(&chosen, &source).unwrap();
-        let rule = ConeRule::new(directions, steradian::Cosine::Abs, 0.5);
+        let rule = ConeRule::new(directions.clone(), steradian::Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[1, 20, n / 2, n - 1], &rows, Some((1, &rows[..7]))).unwrap();
         let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
         prop_assert!(same(&AnchorCounts::new(&rule, &anchors, &candidates), &source, cut));

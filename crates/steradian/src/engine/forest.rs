@@ -133,6 +133,8 @@ pub(crate) fn grow<F: Fold>(
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
     use crate::data::block::Block;
     use crate::engine::pass_state::Underway;
