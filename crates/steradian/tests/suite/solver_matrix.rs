@@ -1,8 +1,6 @@
 //! Every solver gives the same answer: tall, wide, rank-deficient, in every element type, and its certificate holds.
 
-mod common;
-
-use common::{Numbers, difference, fit, product, sine, source};
+use crate::common::{Numbers, difference, fit, product, sine, source};
 use steradian::{BlockElement, Center, Config, Matrix, Memory, Method, Model, Solver};
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
@@ -46,7 +44,7 @@ fn tall_wide_and_deficient_in_every_type() {
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 500.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 5.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        // Methods that fit more than once take weights from rough answers; tests/robust.rs holds their solvers together.
+        // Methods that fit more than once take weights from rough answers; tests/suite/robust.rs holds their solvers together.
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             let mut config = Config::new(method, 3);
             config.tolerance = 1e-9;

@@ -1,8 +1,6 @@
 //! Laws of the robust methods: what outliers cannot do, and what must not matter.
 
-mod common;
-
-use common::{Numbers, difference, fit, sine, source};
+use crate::common::{Numbers, difference, fit, sine, source};
 use proptest::prelude::*;
 use steradian::{
     Cells, Components, Config, Error, Flag, Local, Loss, Matrix, Memory, Method, Outlyingness, Scaling, Screen, Solver,

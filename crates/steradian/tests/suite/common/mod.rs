@@ -1,7 +1,8 @@
 //! What several test files share: golden arrays, made data, angles between subspaces.
-#![allow(dead_code)] // each test file uses a part of this
+#![allow(dead_code)] // the tests of another crate use a part of this
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use steradian::{Local, Matrix, Memory, Model, Source};
 
@@ -134,4 +135,20 @@ pub fn difference(a: &[f64], b: &[f64]) -> f64 {
 /// Fits with a configuration on some threads.
 pub fn fit(config: &steradian::Config, source: &dyn Source, threads: usize) -> steradian::Result<Model> {
     steradian::fit(config, source, &Local::new(threads).unwrap())
+}
+
+/// True in a process that runs the test of this name alone; elsewhere starts that process, passes its output on and asserts
+/// that the test passed there. For tests that measure the heap, which all tests of a process share.
+pub fn alone(test: &str) -> bool {
+    const MARK: &str = "STERADIAN_TEST_ALONE";
+    if std::env::var_os(MARK).is_some() {
+        return true;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let output = command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(MARK, "1").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    println!("{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{test} failed in a process of its own");
+    assert!(text.contains("test result: ok. 1 passed"), "no test is named {test}");
+    false
 }

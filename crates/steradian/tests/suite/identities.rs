@@ -1,8 +1,6 @@
 //! Laws that any right implementation obeys: orthonormality, the paper's identities, invariance.
 
-mod common;
-
-use common::{Numbers, difference, fit, product, sine, source};
+use crate::common::{Numbers, difference, fit, product, sine, source};
 use proptest::prelude::*;
 use steradian::{Center, Cone, Config, Cosine, Matrix, Method, Model, Screen, Source};
 

@@ -1,8 +1,6 @@
 //! The golden cases: numbers of an independent double-precision reference.
 
-mod common;
-
-use common::{golden, relative, sine};
+use crate::common::{golden, relative, sine};
 use serde_json::Value;
 use steradian::{Config, Local, Matrix, Method, Source};
 use steradian_io::NpySource;

@@ -1,8 +1,6 @@
 //! Laws: orthonormal components, bits that do not depend on threads, the length of an iteration, what a split adds up to.
 
-mod common;
-
-use common::{Numbers, fit, low_rank_and_sparse, relative, sine, source};
+use crate::common::{Numbers, fit, low_rank_and_sparse, relative, sine, source};
 use steradian::{Config, Error, Local, Matrix, Memory, Method, Model};
 
 fn all_methods() -> impl Iterator<Item = Config> {

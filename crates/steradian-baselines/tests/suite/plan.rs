@@ -1,8 +1,6 @@
 //! The plan's memory is what a fit takes: never less, and not several times more.
 
-mod common;
-
-use common::{Numbers, source};
+use crate::common::{Numbers, alone, source};
 use peak_alloc::PeakAlloc;
 use steradian::{Config, Local, Method};
 
@@ -14,6 +12,9 @@ const SMALL: u64 = 16_000_000;
 
 #[test]
 fn a_fit_stays_within_its_plan() {
+    if !alone("plan::a_fit_stays_within_its_plan") {
+        return;
+    }
     let runner = Local::new(2).unwrap();
     for (n, features) in [(300, 4000), (4000, 300)] {
         let x = Numbers::new(9).samples(n, features, 3);

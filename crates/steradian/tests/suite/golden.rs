@@ -1,8 +1,6 @@
 //! The golden cases through the library: numbers of an independent double-precision reference.
 
-mod common;
-
-use common::{difference, fit, golden, read_npy};
+use crate::common::{difference, fit, golden, read_npy};
 use serde_json::Value;
 use steradian::{Angle, Center, Cone, Config, Cosine, Error, Method, Outlyingness, Screen, Solver, Source};
 use steradian_io::NpySource;

@@ -1,13 +1,11 @@
 //! A fit whose passes run on parts of the data: the same bits whoever sums a part, when and how often; for one part the
 //! bits of a fit on one machine; for many its answer.
 
-mod common;
-
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Numbers, sine, source};
+use crate::common::{Numbers, sine, source};
 use proptest::prelude::*;
 use steradian::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, DigitCounts, Directions, Distances, Moments,

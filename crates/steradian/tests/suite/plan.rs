@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::common::alone;
 use steradian::{BlockElement, Config, Local, Memory, Method, Plan, Solver};
 
 #[global_allocator]
@@ -73,6 +74,9 @@ fn fit<T: BlockElement>(
 
 #[test]
 fn the_plan_says_what_a_fit_does() {
+    if !alone("plan::the_plan_says_what_a_fit_does") {
+        return;
+    }
     let byte = |x: f64| x.clamp(0.0, 255.0) as u8;
     let mut seen = Vec::new();
     for (n, features) in [(150, 9000), (700, 6000), (1500, 2500), (4000, 300)] {

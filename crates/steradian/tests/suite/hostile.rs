@@ -1,8 +1,6 @@
 //! Bad input through the library: a clear error with numbers, never a panic.
 
-mod common;
-
-use common::{Numbers, fit, source};
+use crate::common::{Numbers, fit, source};
 use steradian::{
     Angle, CancelToken, Center, Cone, Config, Error, Local, Matrix, Memory, Method, Model, Plan, Screen, Shape, Solver,
     Source,

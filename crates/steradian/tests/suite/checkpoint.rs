@@ -1,13 +1,11 @@
 //! A fit that is stopped anywhere and goes on from its journal: the bytes of an undisturbed one, and no pass made twice.
 
-mod common;
-
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Numbers, source};
+use crate::common::{Numbers, source};
 use proptest::prelude::*;
 use steradian::{
     Angle, Block, CancelToken, Center, Components, Cone, Config, Content, Counting, Error, Journal, Local, Matrix,

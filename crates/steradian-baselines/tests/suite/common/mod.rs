@@ -1,11 +1,10 @@
 //! What the test files share: what the library's tests share, and data for the pursuit.
-#![allow(dead_code, unused_imports)] // each test file uses a part of this
 
 // One generator and one measure of angles for all crates.
-#[path = "../../../steradian/tests/common/mod.rs"]
+#[path = "../../../../steradian/tests/suite/common/mod.rs"]
 mod library;
 
-pub use library::{Numbers, golden, sine, source};
+pub use library::{Numbers, alone, golden, sine, source};
 use steradian::{Config, Local, Matrix, Model};
 
 /// A product of two thin matrices, and a share of cells that are something else.

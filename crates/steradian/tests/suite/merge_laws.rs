@@ -1,8 +1,6 @@
 //! Same bits at any number of threads and for any cut on the grid; off the grid, rounding only.
 
-mod common;
-
-use common::{Numbers, difference, fit, source};
+use crate::common::{Numbers, difference, fit, source};
 use proptest::prelude::*;
 use steradian::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Moments, Precision, Pull,

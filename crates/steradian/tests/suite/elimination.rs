@@ -1,8 +1,6 @@
 //! Elimination finds the pivot of the exact count, everyone that ties with it, and the same kept samples.
 
-mod common;
-
-use common::{Numbers, fit};
+use crate::common::{Numbers, fit};
 use steradian::{
     Angle, BlockElement, Center, Cone, Config, Cosine, Counting, FittedScreen, Local, Memory, Method, Model, Screen,
     Ties,

@@ -1,8 +1,6 @@
 //! The certificate on a thousand problems with known spectra: the true sine never exceeds the bound.
 
-mod common;
-
-use common::{Numbers, sine, source};
+use crate::common::{Numbers, sine, source};
 use steradian::{Center, Config, Local, Matrix, Method, Solver};
 
 /// Rows along orthogonal axes, both ways, whose uncentered scatter has a relative gap behind eigenvalue d.

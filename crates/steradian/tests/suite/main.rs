@@ -1,0 +1,14 @@
+//! The library through its public interface. One binary, so that dependencies are linked once: a file here is a module.
+
+mod certificate;
+mod checkpoint;
+mod cluster;
+mod common;
+mod elimination;
+mod golden;
+mod hostile;
+mod identities;
+mod merge_laws;
+mod plan;
+mod robust;
+mod solver_matrix;
