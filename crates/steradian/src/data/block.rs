@@ -121,6 +121,11 @@ impl<'a> Block<'a> {
         Self { first, data }
     }
 
+    /// Rows of f64 values, one after the other, as a block that begins at sample 0.
+    pub(crate) fn of_values(values: &'a [f64], rows: usize, columns: usize) -> Result<Self> {
+        Ok(Self::new(0, BlockData::F64(Rows::contiguous(values, rows, columns)?)))
+    }
+
     /// The index of the first sample.
     pub fn first(&self) -> usize {
         self.first

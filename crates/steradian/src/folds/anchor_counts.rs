@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cone_rule::{ConeRule, Doubles, exact_cosine};
 use crate::codec::packed;
-use crate::data::block::{Block, BlockData, Rows};
+use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
@@ -45,11 +45,11 @@ impl Anchors {
     /// Samples of these indices and numbers. Where a leader is given, the anchors within its cone come first.
     pub fn new(rule: &ConeRule<'_>, indices: &[usize], rows: &[f64], leader: Option<(usize, &[f64])>) -> Result<Self> {
         let features = rule.directions().center().len();
-        let block = Block::new(0, BlockData::F64(Rows::contiguous(rows, indices.len(), features)?));
+        let block = Block::of_values(rows, indices.len(), features)?;
         let weights = rule.directions().weights(&block, 0..indices.len());
         let is_near = match leader {
             Some((sample, row)) => {
-                let single = Block::new(0, BlockData::F64(Rows::contiguous(row, 1, features)?));
+                let single = Block::of_values(row, 1, features)?;
                 let weight = rule.directions().weights(&single, 0..1);
                 let doubles = Doubles::new(rule, (&single, &weight), (&block, &weights), &[]);
                 let near = |j: usize| {
@@ -84,8 +84,7 @@ impl Anchors {
     }
 
     fn block(&self) -> Block<'_> {
-        let rows = Rows::contiguous(&self.rows, self.len(), self.features);
-        Block::new(0, BlockData::F64(rows.expect("as many numbers as anchors have features")))
+        Block::of_values(&self.rows, self.len(), self.features).expect("as many numbers as anchors have features")
     }
 
     /// How many have a direction.

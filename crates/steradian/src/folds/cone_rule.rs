@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Directions;
 use super::gram::products;
 use crate::config::screen::Cosine;
-use crate::data::block::{Block, each_element};
-use crate::data::element::Element;
+use crate::data::block::Block;
 use crate::kernel::cosine_counts::{self, Bounds};
 use crate::kernel::fused::Center;
 use crate::kernel::panel;
@@ -79,10 +78,7 @@ impl<'a> ConeRule<'a> {
         weights: &[f64],
         out: &mut [f32],
     ) {
-        each_element!(block, data => {
-            let data = data.select(rows.start, rows.len());
-            cosine_counts::directions(&data, columns, self.directions.center(), &self.split, weights, out);
-        });
+        cosine_counts::directions(block, rows, columns, self.directions.center(), &self.split, weights, out);
     }
 
     /// Whether a cosine lies within the cone; `exact` decides close calls.
@@ -137,7 +133,10 @@ pub(crate) fn exact_cosine(a: (&Block<'_>, usize), b: (&Block<'_>, usize), cente
 fn scaled_row((block, row): (&Block<'_>, usize), center: &[f64]) -> Vec<f64> {
     let length = panel::lengths(block, row..row + 1, center)[0].from_center;
     let scale = (-length.log2().floor()).clamp(-1000.0, 1000.0).exp2();
-    each_element!(block, data => center.iter().enumerate().map(|(j, c)| (data.get(row, j).widen() - c) * scale).collect())
+    let mut sample = vec![0.0; center.len()];
+    block.read_row(row, &mut sample);
+    sample.iter_mut().zip(center).for_each(|(x, c)| *x = (*x - c) * scale);
+    sample
 }
 
 /// A dot product whose every rounding error is summed too (Ogita, Rump and Oishi 2005).
@@ -156,8 +155,6 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::block::BlockData;
-    use crate::data::block::Rows;
 
     #[test]
     fn the_exact_cosine_is_exact_where_sums_cancel() {
@@ -165,7 +162,7 @@ mod tests {
         let big = 2f64.powi(60);
         assert_eq!(dot(&[big, 1.0, -big], &[1.0, 1.0, 1.0]), 1.0);
         let data = [1e150, 0.0, 1e-150, 1e-150];
-        let block = Block::new(0, BlockData::F64(Rows::contiguous(&data, 2, 2).unwrap()));
+        let block = Block::of_values(&data, 2, 2).unwrap();
         let cosine = exact_cosine((&block, 0), (&block, 1), &[0.0, 0.0]);
         assert!((cosine - 0.5f64.sqrt()).abs() < 2e-16, "{cosine}");
     }

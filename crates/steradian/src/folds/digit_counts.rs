@@ -10,13 +10,12 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::data::block::{Block, each_element};
-use crate::data::element::{Element, ElementType};
+use crate::data::block::Block;
+use crate::data::element::ElementType;
 use crate::engine::fold::Fold;
 use crate::error::Result;
+use crate::kernel::digit_counts::{DIGITS, count_digits};
 
-/// Values of one digit.
-pub(crate) const DIGITS: usize = 256;
 /// Bytes of the counts of one column.
 pub(crate) const COLUMN_BYTES: usize = 2 * DIGITS * size_of::<u32>();
 /// Columns that one task counts.
@@ -63,23 +62,12 @@ impl Fold for DigitCounts<'_> {
     }
 
     fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
-        // A shift by the whole width is the empty prefix; `checked_shr` says so instead of wrapping.
-        let prefix = |key: u64| key.checked_shr(self.shift + 8).unwrap_or(0);
-        each_element!(block, data => {
-            sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
-                let width = counts.len() / (2 * DIGITS);
-                let start = strip * STRIP;
-                for row in (0..data.rows()).filter(|row| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row])) {
-                    for j in 0..width {
-                        let key = data.get(row, self.columns.start + start + j).sort_key();
-                        let digit = (key >> self.shift) as usize & (DIGITS - 1);
-                        let [low, high] = self.prefixes[start + j];
-                        let counts = &mut counts[j * 2 * DIGITS..(j + 1) * 2 * DIGITS];
-                        counts[digit] += u32::from(prefix(key) == low);
-                        counts[DIGITS + digit] += u32::from(prefix(key) == high);
-                    }
-                }
-            });
+        sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
+            let columns = strip * STRIP..strip * STRIP + counts.len() / (2 * DIGITS);
+            let own = self.columns.start + columns.start..self.columns.start + columns.end;
+            let counted = |row: &usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
+            let rows = (0..block.rows()).filter(counted);
+            count_digits(block, rows, own, self.shift, &self.prefixes[columns], counts);
         });
         Ok(())
     }

@@ -9,10 +9,10 @@
 use std::ops::Range;
 
 use super::Directions;
-use crate::data::block::{Block, BlockData};
+use crate::data::block::Block;
 use crate::engine::fold::PairFold;
 use crate::error::Result;
-use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE, Wanted, byte_products};
+use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE, Wanted, block_products};
 use crate::kernel::panel;
 use crate::numeric::linalg::{Matrix, View, add_product};
 
@@ -64,13 +64,12 @@ impl PairFold for Gram<'_> {
     }
 
     fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {
-        if let (BlockData::U8(a), BlockData::U8(b)) = (left.data(), right.data())
-            && self.directions.is_plain(MIDDLE_BYTE)
+        // With fewer than three tiles there is too little to hand out.
+        let wanted = Wanted { symmetric: left.first() == right.first(), shared: self.samples <= 2 * BYTE_TILE_ROWS };
+        if self.directions.is_plain(MIDDLE_BYTE)
+            && let Some(products) = block_products(left, right, wanted)
         {
-            // With fewer than three tiles there is too little to hand out.
-            let shared = self.samples <= 2 * BYTE_TILE_ROWS;
-            let wanted = Wanted { symmetric: left.first() == right.first(), shared };
-            return Ok(Matrix::from_vec(a.rows(), b.rows(), byte_products(&a, &b, wanted)));
+            return Ok(Matrix::from_vec(left.rows(), right.rows(), products));
         }
         let weights = |block: &Block<'_>| self.directions.weights(block, 0..block.rows());
         Ok(products(&self.directions, (left, &weights(left)), (right, &weights(right))))

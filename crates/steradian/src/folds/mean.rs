@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
-use crate::data::block::{Block, each_element};
+use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::{Error, Result};
 use crate::kernel::column_sums::{PANEL_COLUMNS, add_columns};
@@ -52,11 +52,9 @@ impl Fold for Moments<'_> {
         let counts = |row: usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
         let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
         sum.samples += rows.len() as u64;
-        each_element!(block, data => {
-            sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
-                let start = panel * PANEL_COLUMNS;
-                add_columns(&data, &rows, start..start + totals.len(), totals);
-            });
+        sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
+            let start = panel * PANEL_COLUMNS;
+            add_columns(block, &rows, start..start + totals.len(), totals);
         });
         if sum.totals.iter().all(|t| t.is_finite()) {
             return Ok(());

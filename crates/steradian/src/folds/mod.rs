@@ -19,12 +19,13 @@ pub(crate) mod weighted_rows;
 
 use rayon::prelude::*;
 
+pub(crate) use crate::kernel::digit_counts::DIGITS;
 pub use crate::kernel::operand::Precision;
 pub use anchor_counts::{AnchorCounts, AnchorCountsSum, Anchors, ConeSizes};
 pub use cone_rule::ConeRule;
 pub(crate) use cone_rule::exact_cosine;
+pub(crate) use digit_counts::COLUMN_BYTES;
 pub use digit_counts::DigitCounts;
-pub(crate) use digit_counts::{COLUMN_BYTES, DIGITS};
 pub(crate) use distances::sine_outside;
 pub use distances::{Distances, DistancesSum};
 pub use gram::Gram;

@@ -5,8 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
-use crate::data::block::{Block, each_element};
-use crate::data::element::Element;
+use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 
@@ -50,7 +49,9 @@ impl Fold for ChosenRows {
         let place = |sample: usize| self.indices.partition_point(|&i| i < sample);
         for &sample in &self.indices[place(block.first())..place(block.first() + block.rows())] {
             let row = sample - block.first();
-            each_element!(block, data => sum.0.extend((0..data.columns()).map(|j| data.get(row, j).widen())));
+            let before = sum.0.len();
+            sum.0.resize(before + block.columns(), 0.0);
+            block.read_row(row, &mut sum.0[before..]);
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
-use crate::data::block::{Block, each_element};
+use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::panel;
@@ -73,14 +73,12 @@ impl Fold for Pull<'_> {
 
     fn add(&self, sum: &mut PullSum, block: &Block<'_>) -> Result<()> {
         let mut lengths = vec![0.0; block.rows()];
-        each_element!(block, data => {
-            lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
-                let first = chunk * CHUNK_ROWS;
-                squared_distances(&data, first..first + lengths.len(), &self.point, lengths);
-                for (row, length) in (first..).zip(lengths) {
-                    *length = panel::safe_length(*length, block, row, &self.point);
-                }
-            });
+        lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
+            let first = chunk * CHUNK_ROWS;
+            squared_distances(block, first..first + lengths.len(), &self.point, lengths);
+            for (row, length) in (first..).zip(lengths) {
+                *length = panel::safe_length(*length, block, row, &self.point);
+            }
         });
         let mut speaking = Vec::with_capacity(lengths.len());
         for (row, length) in lengths.into_iter().enumerate() {
@@ -99,11 +97,9 @@ impl Fold for Pull<'_> {
                 sum.nearest = Some((sample, length));
             }
         }
-        each_element!(block, data => {
-            sum.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
-                let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + pull.len();
-                add_weighted(&data, &speaking, columns.clone(), &self.point[columns], pull);
-            });
+        sum.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
+            let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + pull.len();
+            add_weighted(block, &speaking, columns.clone(), &self.point[columns], pull);
         });
         Ok(())
     }

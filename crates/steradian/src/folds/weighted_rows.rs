@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::packed;
 use crate::config::options::Weighting;
-use crate::data::block::{Block, each_element};
+use crate::data::block::Block;
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::squared_distances;
 
@@ -104,7 +104,7 @@ impl<'a> Directions<'a> {
     pub(crate) fn weights(&self, block: &Block<'_>, rows: Range<usize>) -> Vec<f64> {
         let mut squares = vec![1.0; rows.len()];
         if self.weighting == Weighting::InverseNorm {
-            each_element!(block, data => squared_distances(&data, rows.clone(), &self.center, &mut squares));
+            squared_distances(block, rows.clone(), &self.center, &mut squares);
         }
         rows.zip(squares).map(|(row, square)| self.weight(block, row, square, true)).collect()
     }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::data::block::Rows;
+use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
 /// Columns that one task sums; their sixteen-bit sums take half of the first-level cache.
@@ -18,7 +18,11 @@ const BYTE_ROWS: usize = 256;
 const TOGETHER: usize = 4;
 
 /// Adds the given rows of some columns, at most [`PANEL_COLUMNS`], to `totals`.
-pub(crate) fn add_columns<T: Element>(data: &Rows<'_, T>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
+pub(crate) fn add_columns(block: &Block<'_>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
+    each_element!(block, data => add_typed(&data, rows, columns, totals));
+}
+
+fn add_typed<T: Element>(data: &Rows<'_, T>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
     Arch::new().dispatch(AddColumns { data, rows, columns, totals });
 }
 
@@ -88,7 +92,7 @@ mod tests {
         for data in [contiguous, strided] {
             for columns in [0..features, features / 2..features, 0..features.min(1)] {
                 let mut totals = vec![0.5; columns.len()];
-                add_columns(&data, &some, columns.clone(), &mut totals);
+                add_typed(&data, &some, columns.clone(), &mut totals);
                 for (k, total) in columns.zip(totals) {
                     // Whole numbers and quarters add up exactly.
                     assert_eq!(total, 0.5 + some.iter().map(|&i| data.get(i, k).widen()).sum::<f64>());

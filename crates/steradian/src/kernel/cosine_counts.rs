@@ -8,14 +8,29 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::fused::Center;
-use crate::data::block::Rows;
+use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
-/// Writes w (x - mu) of all rows and some columns, row after row.
+/// Writes w (x - mu) of some rows and columns, row after row.
 ///
 /// Bytes and words are converted in single precision around a mu of two parts; floating-point numbers in double
 /// precision, since neither they nor their weights need fit into the range of single precision.
-pub(crate) fn directions<T: Element>(
+pub(crate) fn directions(
+    block: &Block<'_>,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    center: &[f64],
+    split: &Center<f32>,
+    weights: &[f64],
+    out: &mut [f32],
+) {
+    each_element!(block, data => {
+        let data = data.select(rows.start, rows.len());
+        typed_directions(&data, columns, center, split, weights, out);
+    });
+}
+
+fn typed_directions<T: Element>(
     data: &Rows<'_, T>,
     columns: Range<usize>,
     center: &[f64],
@@ -142,7 +157,7 @@ mod tests {
                 if columns.is_empty() {
                     continue;
                 }
-                directions(&data, columns.clone(), &center, &split, &weights, &mut out);
+                typed_directions(&data, columns.clone(), &center, &split, &weights, &mut out);
                 for (i, row) in out.chunks(columns.len()).enumerate() {
                     for (k, found) in columns.clone().zip(row) {
                         let plain = (data.get(i, k).widen() - center[k]) * weights[i];

@@ -4,6 +4,7 @@
 
 pub(crate) mod column_sums;
 pub(crate) mod cosine_counts;
+pub(crate) mod digit_counts;
 pub(crate) mod fused;
 pub(crate) mod int8;
 pub(crate) mod operand;

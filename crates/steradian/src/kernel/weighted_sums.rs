@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::data::block::Rows;
+use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
 /// Independent sums: they hide the latency of an addition and keep rounding errors small.
@@ -22,7 +22,11 @@ const LANES: usize = 16;
 const TOGETHER: usize = 4;
 
 /// norm(x - y)^2 of some rows. Near the ends of the exponent it may overflow or vanish.
-pub(crate) fn squared_distances<T: Element>(data: &Rows<'_, T>, rows: Range<usize>, point: &[f64], out: &mut [f64]) {
+pub(crate) fn squared_distances(block: &Block<'_>, rows: Range<usize>, point: &[f64], out: &mut [f64]) {
+    each_element!(block, data => typed_distances(&data, rows, point, out));
+}
+
+fn typed_distances<T: Element>(data: &Rows<'_, T>, rows: Range<usize>, point: &[f64], out: &mut [f64]) {
     Arch::new().dispatch(SquaredDistances { data, rows, point, out });
 }
 
@@ -66,7 +70,17 @@ fn squares<T: Element>(row: &[T], point: &[f64]) -> f64 {
 }
 
 /// Adds w (x - y) of some rows, given with their weights, to `sums`, over some columns; `point` is y in these columns.
-pub(crate) fn add_weighted<T: Element>(
+pub(crate) fn add_weighted(
+    block: &Block<'_>,
+    rows: &[(usize, f64)],
+    columns: Range<usize>,
+    point: &[f64],
+    sums: &mut [f64],
+) {
+    each_element!(block, data => typed_weighted(&data, rows, columns, point, sums));
+}
+
+fn typed_weighted<T: Element>(
     data: &Rows<'_, T>,
     rows: &[(usize, f64)],
     columns: Range<usize>,
@@ -138,14 +152,14 @@ mod tests {
         let z = |i: usize, k: usize| contiguous.get(i, k).widen() - point[k];
         for data in [contiguous, strided] {
             let mut squares = vec![0.0; rows];
-            squared_distances(&data, 0..rows, &point, &mut squares);
+            typed_distances(&data, 0..rows, &point, &mut squares);
             for (i, square) in squares.iter().enumerate() {
                 let plain: f64 = (0..features).map(|k| z(i, k).powi(2)).sum();
                 assert!((square - plain).abs() <= 1e-13 * plain, "{rows} x {features}: {square} {plain}");
             }
             for columns in [0..features, features / 3..features, 0..features.min(1)] {
                 let mut sums = vec![1.0; columns.len()];
-                add_weighted(&data, &weights, columns.clone(), &point[columns.clone()], &mut sums);
+                typed_weighted(&data, &weights, columns.clone(), &point[columns.clone()], &mut sums);
                 for (k, sum) in columns.zip(sums) {
                     let plain: f64 = 1.0 + weights.iter().map(|&(i, w)| w * z(i, k)).sum::<f64>();
                     assert!((sum - plain).abs() <= 1e-11, "{rows} x {features}: {sum} {plain}");

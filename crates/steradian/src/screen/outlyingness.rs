@@ -18,8 +18,7 @@ use super::unit_directions::unit_differences;
 use crate::center::spatial_median::Start;
 use crate::config::options::Weighting;
 use crate::config::screen::Outlyingness;
-use crate::data::block::{Block, each_element};
-use crate::data::element::Element;
+use crate::data::block::Block;
 use crate::data::source::Source;
 use crate::data::view::Picked;
 use crate::engine::runner::Runner;
@@ -287,8 +286,12 @@ fn same_sample(source: &dyn Source, i: usize, j: usize) -> Result<bool> {
 }
 
 fn equal_rows(a: &Block<'_>, b: &Block<'_>) -> bool {
-    let value = |block: &Block<'_>, column: usize| each_element!(block, data => data.get(0, column).widen());
-    (0..a.columns()).all(|column| value(a, column) == value(b, column))
+    let row = |block: &Block<'_>| {
+        let mut row = vec![0.0; block.columns()];
+        block.read_row(0, &mut row);
+        row
+    };
+    row(a) == row(b)
 }
 
 #[cfg(test)]

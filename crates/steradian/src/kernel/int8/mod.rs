@@ -15,7 +15,7 @@ mod vnni;
 
 use rayon::prelude::*;
 
-use crate::data::block::Rows;
+use crate::data::block::{Block, BlockData, Rows};
 use tile::{DEPTH, Stretch};
 
 /// What is subtracted from each byte.
@@ -42,8 +42,15 @@ pub(crate) fn by_fours() -> bool {
     return false;
 }
 
-/// The products of the rows of two blocks around 128: left x right, row after row.
-pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> Vec<f64> {
+/// The products of the rows of two blocks of u8 around 128: left x right, row after row; `None` for other types.
+pub(crate) fn block_products(left: &Block<'_>, right: &Block<'_>, wanted: Wanted) -> Option<Vec<f64>> {
+    match (left.data(), right.data()) {
+        (BlockData::U8(left), BlockData::U8(right)) => Some(byte_products(&left, &right, wanted)),
+        _ => None,
+    }
+}
+
+fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> Vec<f64> {
     let (n, features) = (right.rows(), left.columns());
     let over = |columns| on_this_processor(Stretch { left, right, columns, symmetric: wanted.symmetric });
     let mut out = if wanted.shared {

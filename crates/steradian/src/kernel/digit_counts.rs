@@ -1,0 +1,34 @@
+//! Histograms of one digit of the sort keys of numbers, column by column.
+
+use std::ops::Range;
+
+use crate::data::block::{Block, each_element};
+use crate::data::element::Element;
+
+/// Values of a digit: keys are cut into bytes.
+pub(crate) const DIGITS: usize = 256;
+
+/// Counts, for each column and each of its two prefixes, the digits at `shift` of the keys that begin with the prefix.
+/// `counts` has [`DIGITS`] numbers for each prefix of each column.
+pub(crate) fn count_digits(
+    block: &Block<'_>,
+    rows: impl Iterator<Item = usize>,
+    columns: Range<usize>,
+    shift: u32,
+    prefixes: &[[u64; 2]],
+    counts: &mut [u32],
+) {
+    // A shift by the whole width is the empty prefix; `checked_shr` says so instead of wrapping.
+    let prefix = |key: u64| key.checked_shr(shift + 8).unwrap_or(0);
+    each_element!(block, data => {
+        for row in rows {
+            let columns = columns.clone().zip(prefixes).zip(counts.as_chunks_mut::<{ 2 * DIGITS }>().0);
+            for ((column, [low, high]), counts) in columns {
+                let key = data.get(row, column).sort_key();
+                let digit = (key >> shift) as usize & (DIGITS - 1);
+                counts[digit] += u32::from(prefix(key) == *low);
+                counts[DIGITS + digit] += u32::from(prefix(key) == *high);
+            }
+        }
+    });
+}
