@@ -17,6 +17,7 @@ use steradian::random::{Stream, normal_matrix};
 use steradian::{Certificate, Config, ElementType, Found, Iteration, Local, Model, Result, Runner, Source};
 use steradian::{assemble, center};
 
+use crate::method::trim;
 use crate::columns::{Columns, Number};
 use crate::count;
 use crate::orthogonal_iteration::require_rank;
@@ -141,7 +142,7 @@ fn average<F: Number>(
         let guess = |j: usize| guesses.as_ref().map(|guesses| (guesses[j], spacings[j]));
         let averages = z.each(
             #[inline(always)]
-            |j, column, keys| trimmed_mean(column, &signs, config.trim, guess(j), keys),
+            |j, column, keys| trimmed_mean(column, &signs, trim(config), guess(j), keys),
             runner,
         );
         let mut next = averages.clone();

@@ -9,11 +9,11 @@
 //! | `pcp` | principal component pursuit (Candes et al. 2011) by inexact ALM (Lin, Chen and Ma 2010) | `pursuit` |
 //!
 //! ```
-//! use steradian::{Config, Local, Memory, Method};
+//! use steradian::{Local, Memory};
 //!
 //! let data = [0.0, 0.0, 1.0, 2.0, 2.0, 4.0, -1.0, -2.0, -2.0, -4.0];
 //! let model = steradian_baselines::fit(
-//!     &Config::new(Method::Empca, 1),
+//!     &steradian_baselines::preset(steradian_baselines::EMPCA, 1),
 //!     &Memory::new(&data, 5, 2)?,
 //!     &Local::new(1)?,
 //! )?;
@@ -21,14 +21,17 @@
 //! # Ok::<(), steradian::Error>(())
 //! ```
 
+pub mod any;
 mod columns;
 mod grassmann;
+mod method;
 mod orthogonal_iteration;
 mod plan;
 mod pursuit;
 
-use steradian::{Config, Error, Local, Method, Model, Result, Source};
+use steradian::{Config, Error, Local, Model, Result, Source};
 
+pub use method::{BASELINES, EMAE, EMPCA, GA, PCP, TGA, TRIM, fits_by_passes, is_baseline, preset};
 pub use plan::plan;
 pub use pursuit::{Pursuit, pursue};
 
@@ -36,9 +39,9 @@ pub use pursuit::{Pursuit, pursue};
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
     plan(config, source, steradian::Runner::threads(runner))?;
     match config.method {
-        Method::Empca | Method::Emae => orthogonal_iteration::fit(config, source, runner),
-        Method::Ga | Method::Tga => grassmann::fit(config, source, runner),
-        Method::Pcp => pursuit::fit(config, source, runner),
+        EMPCA | EMAE => orthogonal_iteration::fit(config, source, runner),
+        GA | TGA => grassmann::fit(config, source, runner),
+        PCP => pursuit::fit(config, source, runner),
         other => Err(Error::asked(format!("the method {} is no baseline; fit it with steradian::fit", other.name()))),
     }
 }

@@ -1,11 +1,12 @@
 //! What a baseline will cost, and the refusal of what cannot be done.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Method, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step,
+    Cells, Config, ElementType, Error, Grid, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step,
     program_bytes, size,
 };
 
 use crate::count;
+use crate::method::{GA, PCP, TGA, trim};
 
 /// Passes of an orthogonal iteration to its usual tolerance; the gap of the data decides.
 const EXPECTED_STEPS: usize = 30;
@@ -21,13 +22,13 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
     let step = |name: &str, passes: usize| Step { name: name.to_owned(), passes, bytes: passes as u64 * data };
     let mut steps = vec![step("center", 1)];
     let held = match config.method {
-        Method::Ga | Method::Tga => {
+        GA | TGA => {
             steps.push(step("samples by columns", 1));
             let number = if shape.element == ElementType::F64 { 8 } else { 4 };
             // Partial sums of scores, one for each panel of columns.
             n * features * number + number * n * features.div_ceil(crate::columns::PANEL_COLUMNS as u64)
         }
-        Method::Pcp => {
+        PCP => {
             steps.push(step("samples", 1));
             let side = n.min(features);
             let strips = 3 * threads.max(1) as u64 * side * crate::pursuit::STRIP as u64;
@@ -77,10 +78,10 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
     if config.solver != Solver::Auto {
         return Err(Error::asked(format!("the method {name} iterates on its own; leave the solver out")));
     }
-    if !(0.0..=0.5).contains(&config.trim) {
+    let trim = trim(config);
+    if !(0.0..=0.5).contains(&trim) {
         return Err(Error::asked(format!(
-            "trim = {}; it is the share left out at each end, from 0 to 0.5, which leaves the median",
-            config.trim
+            "trim = {trim}; it is the fraction left out at each end, from 0 to 0.5, which leaves the median"
         )));
     }
     Ok(())

@@ -384,7 +384,7 @@ pub struct LearnOptions {
 impl Default for LearnOptions {
     fn default() -> Self {
         Self {
-            method: Method::Scene,
+            method: steradian_clips::SCENE,
             components: steradian_clips::COMPONENTS,
             train: None,
             model: None,

@@ -22,7 +22,7 @@ impl Kept {
     /// Refuses what no checkpoint can be kept of, before data are opened.
     pub fn check(args: &FitArgs, config: &Config) -> Result<()> {
         let Some(path) = &args.checkpoint else { return Ok(()) };
-        if !config.method.fits_by_passes() {
+        if !fits_by_passes(config.method) {
             return Err(Error::asked(format!(
                 "--checkpoint keeps passes over the data, and --method {} makes one and then works in memory; leave \
                  --checkpoint out",
@@ -42,7 +42,7 @@ impl Kept {
     /// Opens the checkpoint that was asked for, and says what is in it.
     pub fn begin(args: &FitArgs, config: &Config, data: &Data, work: &Work) -> Result<Option<Self>> {
         let Some(path) = &args.checkpoint else { return Ok(None) };
-        let solver = plan(config, data, work.runner().threads())?.solver;
+        let solver = any::plan(config, data, work.runner().threads())?.solver;
         let file_bytes = std::fs::metadata(&args.data).ok().filter(|kind| kind.is_file()).map(|kind| kind.len());
         let origin = Origin::new(config, solver, data, file_bytes)?;
         let (troubles, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());

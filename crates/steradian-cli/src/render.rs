@@ -48,7 +48,7 @@ pub fn facts(lines: &[(&str, String)]) -> String {
 
 /// The name of a solver; none for baselines, which iterate on their own.
 pub fn solver_name(method: Method, solver: Solver) -> Option<&'static str> {
-    (!method.is_baseline()).then(|| solver.name())
+    (!is_baseline(method)).then(|| solver.name())
 }
 
 /// The solver of a model, for people.

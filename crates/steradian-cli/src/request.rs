@@ -7,7 +7,7 @@ use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs
 impl FitOptions {
     /// The configuration that was asked for; reads the center when it is a file.
     pub fn config(&self) -> Result<Config> {
-        let mut config = Config::new(self.method, self.components);
+        let mut config = preset(self.method, self.components);
         match &self.center {
             None => {}
             Some(CenterChoice::Named(center)) => config.center = center.clone(),
@@ -34,7 +34,7 @@ impl FitOptions {
         config.tolerance = self.tol.unwrap_or(config.tolerance);
         match (self.method, self.trim) {
             (_, None) => {}
-            (Method::Tga, Some(trim)) => config.trim = trim,
+            (TGA, Some(trim)) => drop(config.other.insert(TRIM.to_owned(), trim)),
             (_, Some(_)) => {
                 return Err(Error::asked(format!(
                     "--trim is about trimmed averages, which --method {} does not take; use --method tga or leave --trim out",

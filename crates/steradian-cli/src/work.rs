@@ -53,7 +53,7 @@ impl Work {
         let data = self.open_beyond(path, options, config.memory_limit)?;
         let threads = self.runner.threads();
         let left = match config.memory_limit {
-            Some(limit) if matches!(data, Data::Streamed(_)) => limit - plan(config, &data, threads)?.peak_memory_bytes,
+            Some(limit) if matches!(data, Data::Streamed(_)) => limit - any::plan(config, &data, threads)?.peak_memory_bytes,
             _ => u64::MAX,
         };
         data.widened(threads, left)
@@ -106,14 +106,6 @@ impl Work {
         self.may_write()?;
         drop(self.bar);
         Ok(())
-    }
-}
-
-/// What a fit of any method will do and cost.
-pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan> {
-    match config.method.is_baseline() {
-        true => steradian_baselines::plan(config, source, threads),
-        false => Plan::for_source(config, source, threads),
     }
 }
 

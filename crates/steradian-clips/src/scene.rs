@@ -25,13 +25,24 @@
 //! components at first, for the same reason: frames of another light keep who is in them until the light is known. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
 
 use rayon::prelude::*;
-use steradian::{Center, ClipStatistics, Components, Config, Error, Local, Method, Model, Result, Runner, Source};
+use steradian::{Center, Components, Config, Error, Local, Method, Model, Result, Runner, Source, Weighting};
 
+use crate::statistics::ClipStatistics;
 use crate::level::gray_level;
 use crate::mode::ModeFinder;
 use crate::pixels;
 use crate::scores::{Scorer, spread};
 use crate::training::Training;
+
+/// The method of clips: angular embedding around the median of each pixel, in rounds.
+pub const SCENE: Method = Method::other("scene");
+
+/// The preset of [`SCENE`].
+pub fn scene_config(components: usize) -> Config {
+    let mut config = Config::new(SCENE, components);
+    (config.center, config.weighting) = (Center::Median, Weighting::InverseNorm);
+    config
+}
 
 /// Components of a scene, unless asked otherwise: light has few ways to change.
 pub const COMPONENTS: usize = 3;
@@ -76,7 +87,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     let mut fitted: Option<(Model, ClipStatistics)> = None;
     for round in 0..ROUNDS {
         runner.check_cancelled()?;
-        let tolerance = if round + 1 < ROUNDS { ROUGH } else { Config::new(Method::Scene, 1).tolerance };
+        let tolerance = if round + 1 < ROUNDS { ROUGH } else { scene_config(1).tolerance };
         let most = (components * (round + 1)).div_ceil(ROUNDS);
         let found = embed(&training, &cleaned, &center, most, tolerance, runner)?;
         let Some(model) = found.or_else(|| fitted.take().map(|(model, _)| model)) else {
@@ -113,7 +124,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     }
     let (mut model, statistics) = fitted.expect("there is at least one round");
     model.center = center;
-    model.clip = Some(statistics);
+    statistics.store(&mut model);
     model.shape = source.shape().clone();
     model.kept = training.taken;
     model.config.components = Components::Count(components);
@@ -150,9 +161,11 @@ fn embed(
 ) -> Result<Option<Model>> {
     let samples = training.samples(frames)?;
     for d in (1..=most.min(training.frames).min(training.pixels)).rev() {
-        let mut config = Config::new(Method::Scene, d);
+        let mut config = scene_config(d);
         config.center = Center::Given(center.to_vec());
         config.tolerance = tolerance;
+        // The subspace of a round is the angular embedding around a given center.
+        config.method = Method::Angular;
         match steradian::fit(&config, &samples, runner) {
             // Fewer directions than components: fewer components.
             Err(Error::Asked(_)) => {}

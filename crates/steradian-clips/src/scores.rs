@@ -13,6 +13,11 @@
 
 use steradian::{Matrix, Method, Model};
 
+use crate::scene::SCENE;
+
+/// Principal component pursuit, whose components come from another crate.
+const PURSUIT: Method = Method::other("pcp");
+
 /// Pixels that are asked, at most.
 const ASKED: usize = 3000;
 /// Steps of the iteration.
@@ -42,7 +47,7 @@ impl Scorer {
     /// As the model's method asks for.
     pub(crate) fn of(model: &Model) -> Self {
         // What moves is sparse to the pursuit, too: a projection would take it for background.
-        let robust = matches!(model.method(), Method::Scene | Method::Robust | Method::Cells | Method::Pcp);
+        let robust = matches!(model.method(), SCENE | PURSUIT | Method::Robust | Method::Cells);
         Self::new(robust, &model.center, &model.components)
     }
 

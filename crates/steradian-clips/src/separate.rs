@@ -8,6 +8,7 @@
 
 use steradian::{Error, Model, Result};
 
+use crate::statistics::ClipStatistics;
 use crate::filter::{beside, box_mean, grown_from, median_exceeds};
 use crate::level::gray_level;
 use crate::scores::Scorer;
@@ -56,7 +57,7 @@ impl Separated {
 impl Separator {
     /// Fails when the model was not fitted to a clip.
     pub fn new(model: &Model) -> Result<Self> {
-        let (Some(clip), Some(size)) = (&model.clip, model.shape.image) else {
+        let (Some(clip), Some(size)) = (ClipStatistics::of(model)?, model.shape.image) else {
             return Err(Error::asked(
                 "the model was not fitted to a clip: it has no scales of pixels; fit it with steradian background",
             ));

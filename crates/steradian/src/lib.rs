@@ -30,7 +30,7 @@ mod screen;
 mod solver;
 
 pub use config::Config;
-pub use config::method::Method;
+pub use config::method::{Method, MethodName};
 pub use config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
 pub use config::screen::{Angle, Cone, Cosine, Counting, Outlyingness, Screen, Ties};
 pub use data::block::{Block, BlockData, BlockElement, Rows};
@@ -56,7 +56,8 @@ pub use fit::plan::{Plan, size};
 pub use fit::screening::{FittedScreen, screen};
 pub use fit::{fit, fit_on, fit_remote};
 pub use model::diagnosis::{Diagnosis, Flag};
-pub use model::{Certificate, CleanedCells, ClipStatistics, Model};
+pub use model::extras::Extra;
+pub use model::{Certificate, CleanedCells, Model};
 pub use numeric::linalg::{self, Matrix};
 pub use numeric::{orthonormal, random};
 pub use remote::cluster::Cluster;

@@ -24,8 +24,7 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    let fit = if config.method.is_baseline() { steradian_baselines::fit } else { steradian::fit };
-    watch::run(py, threads, callback, |runner| fit(&config, source, runner)).map(Model)
+    watch::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
 }
 
 /// Splits data by principal component pursuit: the model of the low-rank part, that part and the sparse part.

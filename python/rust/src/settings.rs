@@ -71,7 +71,7 @@ impl Settings {
             ComponentsChoice::Share(share) => Components::Share(*share),
             ComponentsChoice::Named(name) => named("n_components", name)?,
         };
-        let mut config = Config::new(named::<Method>("method", &self.method)?, components);
+        let mut config = preset(named::<Method>("method", &self.method)?, components);
         config.center = match &self.center {
             // The library writes its names with a hyphen, Python with an underscore.
             CenterChoice::Named(name) => named("center", &name.replace('_', "-"))?,
@@ -94,7 +94,9 @@ impl Settings {
         if let Some(name) = &self.cells {
             config.cells = named("cells", name)?;
         }
-        config.trim = self.trim.unwrap_or(config.trim);
+        if let Some(trim) = self.trim {
+            config.other.insert(TRIM.to_owned(), trim);
+        }
         config.solver = named("solver", &self.solver)?;
         config.tolerance = self.tol;
         config.seed = self.seed;

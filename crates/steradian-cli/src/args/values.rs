@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
+use steradian_clips::SCENE;
 use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
@@ -32,8 +34,13 @@ fn one_of<T: Clone + Send + Sync + 'static>(
 }
 
 pub(super) fn methods() -> impl TypedValueParser<Value = Method> {
-    let all = Method::ALL.into_iter().chain(Method::BASELINES);
-    one_of(all.map(|m| (m.name(), method_help(m), m)).collect())
+    one_of(named(METHODS.iter().chain(&BASELINES)))
+}
+
+static METHODS: [Method; 6] = Method::ALL;
+
+fn named(methods: impl Iterator<Item = &'static Method>) -> Vec<(&'static str, &'static str, Method)> {
+    methods.map(|m| (m.name(), method_help(*m), *m)).collect()
 }
 
 fn method_help(method: Method) -> &'static str {
@@ -44,33 +51,33 @@ fn method_help(method: Method) -> &'static str {
         Method::Tae => "trimmed: angular embedding of the samples in the fullest cone, seen from the mean",
         Method::Angular => "angular embedding around the spatial median",
         Method::Pca => "classical PCA",
-        Method::Empca => "baseline: classical PCA by expectation maximisation",
-        Method::Emae => "baseline: angular embedding around the mean by the same iteration, no matrix decomposed",
-        Method::Ga => "baseline: Grassmann average",
-        Method::Tga => "baseline: trimmed Grassmann average; holds the data by columns in memory",
-        Method::Pcp => {
+        EMPCA => "baseline: classical PCA by expectation maximisation",
+        EMAE => "baseline: angular embedding around the mean by the same iteration, no matrix decomposed",
+        GA => "baseline: Grassmann average",
+        TGA => "baseline: trimmed Grassmann average; holds the data by columns in memory",
+        PCP => {
             "baseline: principal component pursuit, a low-rank and a sparse part; holds four arrays of doubles"
         }
-        Method::Scene => "made for clips",
+        Method::Other(_) => "made for clips",
     }
 }
 
 pub(super) fn clip_methods() -> impl TypedValueParser<Value = Method> {
     let mut choices =
-        vec![("scene", "made for clips: follows the light, leaves out what moves or rests", Method::Scene)];
-    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), m)));
+        vec![("scene", "made for clips: follows the light, leaves out what moves or rests", SCENE)];
+    choices.extend(named(METHODS.iter()));
     let pursuit = "principal component pursuit: the background of a frame it was learnt from is its low-rank part, that of any \
                    other is made of the first -d directions; holds four arrays of doubles";
-    choices.push((Method::Pcp.name(), pursuit, Method::Pcp));
+    choices.push(("pcp", pursuit, PCP));
     one_of(choices)
 }
 
 pub(super) fn face_methods() -> impl TypedValueParser<Value = Option<Method>> {
     let mut choices = vec![(FILL, "dark and saturated pixels count as missing, by degrees", None)];
-    choices.extend(Method::ALL.map(|m| (m.name(), method_help(m), Some(m))));
+    choices.extend(named(METHODS.iter()).into_iter().map(|(name, help, m)| (name, help, Some(m))));
     let pursuit =
         "principal component pursuit: the low-rank part, whose rank it finds itself; holds four arrays of doubles";
-    choices.push((Method::Pcp.name(), pursuit, Some(Method::Pcp)));
+    choices.push(("pcp", pursuit, Some(PCP)));
     one_of(choices)
 }
 

@@ -43,7 +43,7 @@ impl LearnOptions {
             cone.cosine = Cosine::Signed;
         }
         self.cone.adjust(self.method.name(), &mut config.screen)?;
-        check_memory(self.method.name(), self.method == Method::Pcp, self.memory)?;
+        check_memory(self.method.name(), self.method == PCP, self.memory)?;
         Ok(config)
     }
 
@@ -59,8 +59,8 @@ impl LearnOptions {
         let range = self.train.clone().unwrap_or(0..clip.shape().samples);
         let frames = FrameRange::new(clip, range.clone())?;
         let (model, low_rank) = match self.method {
-            Method::Scene => (fit_scene(&frames, self.components, runner)?, None),
-            Method::Pcp => {
+            SCENE => (fit_scene(&frames, self.components, runner)?, None),
+            PCP => {
                 let (model, low_rank) = LowRank::find(&config, &frames, range, self.memory, REMEDY, runner)?;
                 (with_clip_statistics(model, &frames, runner)?, Some(low_rank))
             }

@@ -82,7 +82,7 @@ pub fn check_memory(method: &str, is_pursuit: bool, memory: Option<u64>) -> Resu
         Some(_) if !is_pursuit => Err(Error::asked(format!(
             "--memory limits the arrays of the pursuit, which --method {method} does not hold; use --method {} or leave \
              --memory out",
-            Method::Pcp.name()
+            PCP.name()
         ))),
         _ => Ok(()),
     }

@@ -40,7 +40,7 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     let config = args.options.config()?;
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
         let Some(path) = path else { continue };
-        if config.method != Method::Pcp {
+        if config.method != PCP {
             return Err(Error::asked(format!(
                 "{option} is a part that --method {} does not find; use --method pcp or leave {option} out",
                 config.method.name()
@@ -91,10 +91,7 @@ impl Fitted {
             let found = steradian_baselines::pursue(config, data, runner)?;
             return Ok(Self { model: found.model, low_rank: Some(found.low_rank), sparse: Some(found.sparse) });
         }
-        let model = match config.method.is_baseline() {
-            true => steradian_baselines::fit(config, data, runner)?,
-            false => steradian::fit(config, data, runner)?,
-        };
+        let model = any::fit(config, data, runner)?;
         Ok(Self { model, low_rank: None, sparse: None })
     }
 

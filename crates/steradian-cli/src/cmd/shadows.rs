@@ -83,19 +83,19 @@ pub fn run(args: &ShadowsArgs) -> Outcome {
 
 /// How components are found; nothing for the default, which finds them while it fills.
 fn config(args: &ShadowsArgs) -> Result<Option<Config>> {
-    check_memory(method_name(args), args.method == Some(Method::Pcp), args.memory)?;
+    check_memory(method_name(args), args.method == Some(PCP), args.memory)?;
     let Some(method) = args.method else {
         args.cone.adjust(FILL, &mut Screen::Everyone)?;
         return Ok(None);
     };
     let components = match (method, args.components) {
-        (Method::Pcp, Some(d)) => {
+        (PCP, Some(d)) => {
             return Err(Error::asked(format!(
                 "-d {d} is a number of components, but --method pcp shows its low-rank part, whose rank it finds itself; leave -d out"
             )));
         }
         // The least that a model can have; the pictures come from the low-rank part and not from the model.
-        (Method::Pcp, None) => 1,
+        (PCP, None) => 1,
         (_, asked) => asked.unwrap_or(FACE_COMPONENTS),
     };
     let mut config = Config::new(method, components);
@@ -109,7 +109,7 @@ fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: 
         let components = args.components.unwrap_or(FACE_COMPONENTS);
         return Ok(Relit::by_components(without_shadows(faces, components, runner)?, components, Vec::new()));
     };
-    if config.method == Method::Pcp {
+    if config.method == PCP {
         let (model, low_rank) = LowRank::find(config, faces, all, args.memory, REMEDY, runner)?;
         let found = format!("low-rank part of {}", low_rank.words());
         let (levels, components) = (low_rank.levels(), low_rank.rank());

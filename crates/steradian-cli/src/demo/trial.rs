@@ -38,7 +38,7 @@ pub fn contenders() -> [Contender; 4] {
         Contender { key: "pca", label: "PCA", config: Config::new(Method::Pca, COMPONENTS) },
         Contender { key: "ae", label: "AE", config: Config::new(Method::Ae, COMPONENTS) },
         Contender { key: "tae", label: "TAE (signed)", config: tae },
-        Contender { key: "scene", label: "scene", config: Config::new(Method::Scene, COMPONENTS) },
+        Contender { key: "scene", label: "scene", config: scene_config(COMPONENTS) },
     ]
 }
 
@@ -65,11 +65,11 @@ impl Trial {
     pub fn run(contender: Contender, scene: &Scene, source: &dyn Source, runner: &Local) -> Result<Self> {
         let start = Instant::now();
         let model = match contender.config.method {
-            Method::Scene => fit_scene(source, COMPONENTS, runner)?,
+            SCENE => fit_scene(source, COMPONENTS, runner)?,
             _ => steradian::fit(&contender.config, source, runner)?,
         };
         let seconds = start.elapsed().as_secs_f64();
-        let separator = model.clip.as_ref().map(|_| Separator::new(&model)).transpose()?;
+        let separator = ClipStatistics::of(&model)?.map(|_| Separator::new(&model)).transpose()?;
         let mut tally = Tally::default();
         let mut scores = Vec::with_capacity(FRAMES * COMPONENTS);
         let mut shown = Vec::new();
@@ -184,7 +184,7 @@ mod tests {
         let runner = Local::new(0).unwrap();
         let [pca, ..] = contenders();
         let pca = Trial::run(pca, &scene, &source, &runner).unwrap().psnr;
-        let config = Config::new(Method::Pcp, COMPONENTS);
+        let config = preset(PCP, COMPONENTS);
         let (_, low_rank) = LowRank::find(&config, &source, 0..FRAMES, None, "", &runner).unwrap();
         let mut tally = Tally::default();
         (0..FRAMES).for_each(|t| tally.add(&scene, t, low_rank.of(t).unwrap()));

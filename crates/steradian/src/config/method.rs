@@ -1,56 +1,73 @@
 //! Methods: named presets of center, screen, weighting and loss.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A method: a named preset of center, screen and weighting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// The paper's angular embedding: mean center, everyone, unit directions.
+    /// The paper's angular embedding: mean center, no screen, unit directions.
     Ae,
     /// The paper's trimmed form: mean center, cone of 60 degrees.
     Tae,
     /// Angular embedding around the spatial median (spherical PCA of Locantore et al. 1999).
     Angular,
-    /// Outlyingness screen, spatial median, sum of sines: withstands almost half of the samples being wrong.
+    /// Outlyingness screen, spatial median, sum of sines: a breakdown point of almost one half.
     Robust,
     /// The robust method with single bad cells cleaned.
     Cells,
     /// Classical PCA.
     Pca,
-    /// Made for clips: what the crate `steradian-clips` begins from, angular embedding around the median of each pixel.
-    Scene,
-    /// Classical PCA by expectation maximisation (Roweis 1998); a baseline.
-    Empca,
-    /// The paper's angular embedding by the same iteration, without a matrix decomposition; a baseline.
-    Emae,
-    /// The Grassmann average (Hauberg et al. 2014); a baseline.
-    Ga,
-    /// The trimmed Grassmann average; a baseline.
-    Tga,
-    /// Principal component pursuit (Candes et al. 2011): a low-rank and a sparse part; a baseline.
-    Pcp,
+    /// A method of another crate, which fits it; models of this crate keep its name.
+    Other(MethodName),
+}
+
+/// The name of a method of another crate, at most 16 bytes long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodName {
+    bytes: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl MethodName {
+    const LONGEST: usize = 16;
+
+    const fn new(name: &str) -> Option<Self> {
+        let source = name.as_bytes();
+        if source.is_empty() || source.len() > Self::LONGEST {
+            return None;
+        }
+        let mut bytes = [0; Self::LONGEST];
+        let mut i = 0;
+        while i < source.len() {
+            bytes[i] = source[i];
+            i += 1;
+        }
+        Some(Self { bytes, length: source.len() })
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("made of a str")
+    }
 }
 
 impl Method {
-    /// Those of this crate, in the order in which help lists them.
+    /// The methods of this crate, in the order in which help lists them.
     pub const ALL: [Self; 6] = [Self::Robust, Self::Cells, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
 
-    /// Those that others published and the crate `steradian-baselines` fits.
-    pub const BASELINES: [Self; 5] = [Self::Empca, Self::Emae, Self::Ga, Self::Tga, Self::Pcp];
-
-    /// Whether it is one of [`Method::BASELINES`].
-    pub fn is_baseline(self) -> bool {
-        Self::BASELINES.contains(&self)
-    }
-
-    /// Whether it fits by passes over the data; the others read them once and then work in memory.
-    pub fn fits_by_passes(self) -> bool {
-        !matches!(self, Self::Ga | Self::Tga | Self::Pcp)
+    /// A method of another crate, for a constant there.
+    ///
+    /// # Panics
+    /// For an empty name and one of more than 16 bytes.
+    pub const fn other(name: &str) -> Self {
+        match MethodName::new(name) {
+            Some(name) => Self::Other(name),
+            None => panic!("the name of a method has 1 to 16 bytes"),
+        }
     }
 
     /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::Ae => "ae",
             Self::Tae => "tae",
@@ -58,12 +75,44 @@ impl Method {
             Self::Robust => "robust",
             Self::Cells => "cells",
             Self::Pca => "pca",
-            Self::Scene => "scene",
-            Self::Empca => "empca",
-            Self::Emae => "emae",
-            Self::Ga => "ga",
-            Self::Tga => "tga",
-            Self::Pcp => "pcp",
+            Self::Other(name) => name.as_str(),
         }
+    }
+}
+
+impl Serialize for Method {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Method {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        if let Some(own) = Self::ALL.into_iter().find(|method| method.name() == name) {
+            return Ok(own);
+        }
+        match MethodName::new(&name) {
+            Some(other) => Ok(Self::Other(other)),
+            None => Err(D::Error::custom(format!("{name:?} is no name of a method"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: Method = Method::other("tga");
+
+    #[test]
+    fn names_survive_json() {
+        for method in Method::ALL.into_iter().chain([OWN]) {
+            let text = serde_json::to_string(&method).unwrap();
+            assert_eq!(text, format!("\"{}\"", method.name()));
+            assert_eq!(serde_json::from_str::<Method>(&text).unwrap(), method);
+        }
+        assert!(matches!(Method::other("tga"), OWN), "constants work as patterns");
+        assert!(serde_json::from_str::<Method>("\"a name of seventeen\"").is_err());
     }
 }

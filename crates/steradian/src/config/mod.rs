@@ -1,5 +1,7 @@
 //! What a fit is asked to do: methods are presets of one configuration.
 
+use std::collections::BTreeMap;
+
 pub(crate) mod screen;
 
 pub(crate) mod options;
@@ -36,8 +38,8 @@ pub struct Config {
     /// The largest sine of an angle between the found and the exact subspace that counts as converged; for baselines
     /// the change, or the residual, at which their iteration stops.
     pub tolerance: f64,
-    /// The share of samples that a Grassmann average leaves out at each end of a feature, up to 0.5, its median.
-    pub trim: f64,
+    /// Parameters of methods of other crates, by name; model files keep them.
+    pub other: BTreeMap<String, f64>,
     /// The seed of every random choice.
     pub seed: u64,
     /// Bytes that the fit may allocate.
@@ -49,15 +51,14 @@ pub struct Config {
 }
 
 impl Config {
-    /// The preset of a method for `components` components.
+    /// The preset of a method for `components` components. Methods of other crates have presets of their own, which begin
+    /// with a mean center, uniform weights and no screen.
     pub fn new(method: Method, components: impl Into<Components>) -> Self {
         let outlyingness = Screen::Outlyingness(Outlyingness::default());
         let (center, screen) = match method {
-            Method::Ae | Method::Pca => (Center::Mean, Screen::Everyone),
-            Method::Empca | Method::Emae | Method::Ga | Method::Tga | Method::Pcp => (Center::Mean, Screen::Everyone),
+            Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::Everyone),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::Everyone),
-            Method::Scene => (Center::Median, Screen::Everyone),
             Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
         };
         let sine = matches!(method, Method::Robust | Method::Cells);
@@ -67,19 +68,15 @@ impl Config {
             center,
             screen,
             weighting: match method {
-                Method::Pca | Method::Empca | Method::Ga | Method::Tga | Method::Pcp => Weighting::Uniform,
+                Method::Pca | Method::Other(_) => Weighting::Uniform,
                 _ => Weighting::InverseNorm,
             },
             loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
             cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
             scaling: Scaling::None,
             solver: Solver::Auto,
-            tolerance: match method {
-                Method::Empca | Method::Emae | Method::Ga | Method::Tga => 1e-4,
-                Method::Pcp => 1e-7,
-                _ => 1e-6,
-            },
-            trim: if method == Method::Tga { 0.5 } else { 0.0 },
+            tolerance: 1e-6,
+            other: BTreeMap::new(),
             seed: 0,
             memory_limit: None,
             robust_scores: false,

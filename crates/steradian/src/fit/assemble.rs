@@ -1,5 +1,7 @@
 //! A model out of a subspace, however it was found: signs, variances, cutoffs.
 
+use std::collections::BTreeMap;
+
 use super::signs::fix_sign;
 use crate::config::Config;
 use crate::config::options::Solver;
@@ -64,7 +66,7 @@ pub fn assemble(
         objective: Vec::new(),
         iterations: found.iterations,
         cells: None,
-        clip: None,
+        extras: BTreeMap::new(),
         certificate: found.certificate,
         passes: runner.passes() - passes_before,
         warnings: found.warnings,

@@ -23,6 +23,7 @@ use std::borrow::Cow;
 use crate::center::mean;
 use crate::config::Config;
 use crate::config::options::{Cells, Center, Components, Scaling, Solver};
+use crate::config::method::Method;
 use crate::config::screen::{Angle, Counting, Screen};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
@@ -46,9 +47,9 @@ pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model
 
 /// Fits a model to all samples of a source, wherever passes run.
 pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
-    if config.method.is_baseline() {
+    if let Method::Other(_) = config.method {
         return Err(Error::asked(format!(
-            "the method {} is a baseline; fit it with the crate steradian-baselines",
+            "the method {} is not one of this crate's; fit it with the crate that defines it",
             config.method.name()
         )));
     }

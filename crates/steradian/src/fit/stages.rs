@@ -9,6 +9,8 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
+use std::collections::BTreeMap;
+
 use super::assemble::{SCALE_SCORES, robust_variances, signed_rows};
 use super::backend::Around;
 use super::gram_backend::WithinMatrix;
@@ -292,7 +294,7 @@ impl<R: Runner> Fit<'_, R> {
             objective: self.objective,
             iterations: Vec::new(),
             cells: None,
-            clip: None,
+            extras: BTreeMap::new(),
             cutoffs,
             certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
             passes: self.runner.passes() - self.passes_before,

@@ -1,11 +1,12 @@
 //! Models as safetensors bytes: equal fits give equal bytes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde_json::{Map, Value, json};
 
-use super::{Certificate, CleanedCells, ClipStatistics, Model};
+use super::extras::Extra;
+use super::{Certificate, CleanedCells, Model};
 use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::{Center, Components};
@@ -17,6 +18,9 @@ use crate::screen::report::ConeReport;
 
 /// The version of the format that is written, and the only one that is read.
 const FORMAT: u64 = 1;
+/// The arrays of this crate; others are extras.
+const ARRAYS: [&str; 9] =
+    ["center", "components", "cutoffs", "kept", "shares", "variances", "scale", "cell_limits", "tau"];
 /// The one metadata key.
 const KEY: &str = "steradian";
 
@@ -58,7 +62,7 @@ impl Model {
             bytes
         };
         let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
-        let mut arrays = vec![
+        let mut arrays: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
             ("center", Dtype::F64, vec![features], doubles(&self.center)),
             ("components", Dtype::F64, vec![d, features], doubles(self.components.data())),
             ("cutoffs", Dtype::F64, vec![2], doubles(&self.cutoffs)),
@@ -72,10 +76,8 @@ impl Model {
         if let Some(cells) = &self.cells {
             arrays.push(("cell_limits", Dtype::F64, vec![features], doubles(&cells.limits)));
         }
-        if let Some(clip) = &self.clip {
-            arrays.push(("pixel_scale", Dtype::F64, vec![features], doubles(&clip.pixel_scale)));
-            arrays.push(("score_range", Dtype::F64, vec![d, 2], doubles(clip.score_range.as_flattened())));
-            arrays.push(("typical_scores", Dtype::F64, vec![d], doubles(&clip.typical_scores)));
+        for (name, extra) in &self.extras {
+            arrays.push((name, Dtype::F64, extra.shape.clone(), doubles(&extra.values)));
         }
         if let Some(cone) = &self.cone {
             arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
@@ -129,8 +131,8 @@ pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
         "tol": config.tolerance,
         "weighting": config.weighting,
     });
-    if matches!(config.method, Method::Ga | Method::Tga) {
-        parameters["trim"] = json!(config.trim);
+    for (name, value) in &config.other {
+        parameters[name] = json!(value);
     }
     if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
         parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
@@ -227,7 +229,7 @@ impl Reader<'_> {
                 Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
                 None => None,
             },
-            clip: self.clip(d, features)?,
+            extras: self.extras()?,
             shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
             variances: self.doubles("variances", &[d])?,
             kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
@@ -240,6 +242,14 @@ impl Reader<'_> {
         })
     }
 
+    /// The parameters that this crate has no name for.
+    fn other_parameters(&self, config: &Config) -> Result<BTreeMap<String, f64>> {
+        let all: BTreeMap<String, Value> = self.field(&["parameters"])?;
+        let own = parameters(config, None);
+        let others = all.into_iter().filter(|(name, _)| own.get(name).is_none());
+        Ok(others.filter_map(|(name, value)| Some((name, value.as_f64()?))).collect())
+    }
+
     /// An array with one number for each feature, if it is there.
     fn optional(&self, name: &str, features: usize) -> Result<Option<Vec<f64>>> {
         if self.tensors.tensor(name).is_err() {
@@ -248,14 +258,14 @@ impl Reader<'_> {
         self.doubles(name, &[features]).map(Some)
     }
 
-    fn clip(&self, d: usize, features: usize) -> Result<Option<ClipStatistics>> {
-        let Some(pixel_scale) = self.optional("pixel_scale", features)? else { return Ok(None) };
-        let ranges = self.doubles("score_range", &[d, 2])?;
-        Ok(Some(ClipStatistics {
-            pixel_scale,
-            score_range: ranges.as_chunks().0.to_vec(),
-            typical_scores: self.doubles("typical_scores", &[d])?,
-        }))
+    /// The arrays that this crate has no name for.
+    fn extras(&self) -> Result<BTreeMap<String, Extra>> {
+        let others = self.tensors.names().into_iter().filter(|name| !ARRAYS.contains(name));
+        let extra = |name: &str| -> Result<Extra> {
+            let shape = self.tensors.tensor(name).map(|tensor| tensor.shape().to_vec()).unwrap_or_default();
+            Ok(Extra { values: self.doubles(name, &shape)?, shape })
+        };
+        others.map(|name| Ok((name.to_owned(), extra(name)?))).collect()
     }
 
     fn components(&self) -> Result<Components> {
@@ -297,8 +307,8 @@ impl Reader<'_> {
         config.robust_scores = self.field(&["parameters", "robust_scores"])?;
         config.scaling = self.field(&["parameters", "scale"])?;
         config.weighting = self.field(&["parameters", "weighting"])?;
-        if matches!(config.method, Method::Ga | Method::Tga) {
-            config.trim = self.field(&["parameters", "trim"])?;
+        if let Method::Other(_) = config.method {
+            config.other = self.other_parameters(&config)?;
         }
         config.solver = self.field(&["parameters", "solver"])?;
         config.tolerance = self.field(&["parameters", "tol"])?;

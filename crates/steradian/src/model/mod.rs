@@ -9,8 +9,11 @@
 //! first, and multiplied by them last.
 
 pub(crate) mod diagnosis;
+pub(crate) mod extras;
 pub(crate) mod file;
 pub(crate) mod robust_scores;
+
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -26,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::kernel::panel;
 use crate::numeric::linalg::{Matrix, View, add_product};
 use crate::screen::report::ConeReport;
+use extras::Extra;
 use diagnosis::{Diagnosis, Flag};
 use robust_scores::robust_scores;
 
@@ -63,17 +67,6 @@ pub struct CleanedCells {
     pub share: f64,
 }
 
-/// What a model of a clip knows of its pixels and frames.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClipStatistics {
-    /// How far each pixel usually is from the background, in gray levels.
-    pub pixel_scale: Vec<f64>,
-    /// The least and the largest score of a background, for each component.
-    pub score_range: Vec<[f64; 2]>,
-    /// The scores of the typical background.
-    pub typical_scores: Vec<f64>,
-}
-
 /// A fitted subspace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -107,8 +100,8 @@ pub struct Model {
     pub iterations: Vec<usize>,
     /// Which cells were cleaned, when cells were.
     pub cells: Option<CleanedCells>,
-    /// What is known of pixels and frames, when the data were a clip.
-    pub clip: Option<ClipStatistics>,
+    /// Arrays that other crates keep in the model.
+    pub extras: BTreeMap<String, Extra>,
     /// Cutoffs of score and orthogonal distance; NaN while undefined.
     pub cutoffs: [f64; 2],
     /// How sure the answer is.
