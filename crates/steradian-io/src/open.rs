@@ -6,15 +6,15 @@ use std::path::Path;
 
 use steradian::{Block, Error, Result, Shape, Source};
 
-use crate::clip::{Clip, ClipOptions};
-use crate::csv::CsvSource;
-use crate::npy::NpySource;
-use crate::npy_header::MAGIC;
-use crate::parquet::ParquetSource;
-use crate::positioned::{At, open_regular};
-use crate::room;
-use crate::streamed::StreamedNpy;
-use crate::table::TableOptions;
+use crate::clip::clip_source::{Clip, ClipOptions};
+use crate::npy::npy_header::MAGIC;
+use crate::npy::npy_source::NpySource;
+use crate::npy::streamed::StreamedNpy;
+use crate::system::memory::available;
+use crate::system::pread::{At, open_regular};
+use crate::table::csv::CsvSource;
+use crate::table::parquet::ParquetSource;
+use crate::table::table_options::TableOptions;
 
 /// What a parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
@@ -43,7 +43,7 @@ impl Data {
         let Self::Npy(array) = self else {
             return Ok(self);
         };
-        let fits = memory.or_else(room::available).is_none_or(|room| array.shape().bytes() <= room);
+        let fits = memory.or_else(available).is_none_or(|room| array.shape().bytes() <= room);
         if fits || array.is_fortran() {
             return Ok(Self::Npy(array));
         }

@@ -4,7 +4,7 @@ use std::mem::size_of;
 
 use steradian::BlockElement;
 
-use crate::mapped::sealed::AnyBits;
+use crate::npy::mmap::sealed::AnyBits;
 
 /// A number type that files are read and written in: `u8`, `u16`, `f32` and `f64`, and no other.
 pub trait FileElement: BlockElement + AnyBits {

@@ -14,10 +14,10 @@ use std::path::Path;
 
 use steradian::{Block, ElementType, Error, Result, Rows, Shape, Source};
 
-use crate::file_element::FileElement;
-use crate::mapped::Mapped;
-use crate::npy_header::NpyHeader;
-use crate::positioned::{At, open_regular};
+use crate::npy::element::FileElement;
+use crate::npy::mmap::Mapped;
+use crate::npy::npy_header::NpyHeader;
+use crate::system::pread::{At, open_regular};
 
 /// A 2-D array (samples x features) or a 3-D array (samples x height x width) in a `.npy` file.
 #[derive(Debug)]

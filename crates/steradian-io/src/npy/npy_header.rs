@@ -10,8 +10,8 @@ use std::path::Path;
 
 use steradian::{ElementType, Error, Result};
 
-use crate::positioned::At;
-use crate::quote::quote;
+use crate::system::pread::At;
+use crate::system::quote::quote;
 
 /// What every `.npy` file starts with.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";

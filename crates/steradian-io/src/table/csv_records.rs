@@ -7,10 +7,10 @@ use std::path::Path;
 use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use steradian::{Error, Result};
 
-use crate::csv_layout::Layout;
-use crate::positioned::At;
-use crate::quote::quote;
-use crate::table::{Cell, Missing};
+use crate::system::pread::At;
+use crate::system::quote::quote;
+use crate::table::csv_layout::Layout;
+use crate::table::table_options::{Cell, Missing};
 
 /// Bytes read at a time.
 pub(crate) const BUFFER: usize = 64 << 10;

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use crate::clip::ClipOptions;
-use crate::mapped::Mapped;
-use crate::picture::Picture;
+use crate::clip::clip_source::ClipOptions;
+use crate::clip::image_file::Picture;
+use crate::npy::mmap::Mapped;
 
 /// Frames of one size that are being kept.
 pub(crate) struct Spool<'a> {

@@ -12,15 +12,15 @@ use std::sync::Arc;
 use parquet::column::reader::ColumnReader;
 use steradian::{Block, BlockElement, ElementType, Error, Grid, Result, Rows, Shape, Source};
 
-use crate::file_element::FileElement;
-use crate::kept_rows::KeptRows;
-use crate::npy::check_rows;
-use crate::parquet_columns::{Kind, names, numbers};
-use crate::parquet_file::{ParquetFile, guarded};
-use crate::pieces::Pieces;
-use crate::positioned::{changed_length, length, open_regular};
-use crate::quote::quote;
-use crate::table::{Missing, TableOptions};
+use crate::npy::element::FileElement;
+use crate::npy::npy_source::check_rows;
+use crate::system::pread::{changed_length, length, open_regular};
+use crate::system::quote::quote;
+use crate::table::decode_cache::Pieces;
+use crate::table::kept_rows::KeptRows;
+use crate::table::parquet_columns::{Kind, names, numbers};
+use crate::table::parquet_file::{ParquetFile, guarded};
+use crate::table::table_options::{Missing, TableOptions};
 
 /// How much is decoded at a time and kept.
 struct Budget {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use crate::quote::quote;
+use crate::system::quote::quote;
 
 /// What to do with a row that has a missing cell in a column that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,8 +6,8 @@ use std::path::Path;
 use ::csv::ByteRecord;
 use steradian::{Error, Result};
 
-use crate::quote::quote;
-use crate::table::{Cell, TableOptions, number_remedy, select};
+use crate::system::quote::quote;
+use crate::table::table_options::{Cell, TableOptions, number_remedy, select};
 
 /// Where a table's data are: its header, its width and the columns that are read.
 #[derive(Debug, Clone)]

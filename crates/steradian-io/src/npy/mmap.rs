@@ -1,4 +1,4 @@
-//! A file mapped into memory, and bytes seen as numbers; but for `heap.rs`, all unsafe code of this crate is here.
+//! A file mapped into memory, and bytes seen as numbers; but for `malloc.rs`, all unsafe code of this crate is here.
 //!
 //! # When another process shortens a mapped file
 //!
@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use memmap2::{Mmap, MmapOptions};
 use steradian::{Error, Result};
 
-use crate::file_element::FileElement;
-use crate::positioned::{changed_length, length};
+use crate::npy::element::FileElement;
+use crate::system::pread::{changed_length, length};
 
 /// Files of at least this many bytes give their pages back after each visit, so that a long pass does not count the
 /// whole file as this process's memory. The pages stay in the system's cache and return at about 0.05 s per GiB, which

@@ -13,14 +13,14 @@ use image::codecs::gif::GifDecoder;
 use image::{AnimationDecoder, DynamicImage};
 use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
 
-use crate::frames::{frame_numbers, image_files};
-use crate::mapped::Mapped;
-use crate::npy::{NpySource, check_rows};
-use crate::npy_header::MAGIC;
-use crate::picture::{Color, Picture, decode};
-use crate::positioned::open_regular;
-use crate::spool::{Spool, Spooled};
-use crate::video::Decoder;
+use crate::clip::image_file::{Color, Picture, decode};
+use crate::clip::image_folder::{frame_numbers, image_files};
+use crate::clip::spool::{Spool, Spooled};
+use crate::clip::video_reader::Decoder;
+use crate::npy::mmap::Mapped;
+use crate::npy::npy_header::MAGIC;
+use crate::npy::npy_source::{NpySource, check_rows};
+use crate::system::pread::open_regular;
 
 /// Which frames of a clip are read, and at what size.
 #[derive(Debug, Clone, PartialEq)]

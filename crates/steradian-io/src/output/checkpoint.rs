@@ -5,7 +5,7 @@
 //! | FILE | mark, origin, total of pass 1, total of pass 2, .. | made whole, by rename; then each total is appended |
 //! | FILE.pass | mark, origin, number of a pass and a part of it | whole, by rename, in place of the last one |
 //!
-//! All but the marks are [frames](crate::frame) with a length and a checksum, so a total that was being appended when the
+//! All but the marks are [frames](crate::output::record) with a length and a checksum, so a total that was being appended when the
 //! process or the machine stopped is seen for what it is and cut off. FILE.pass is of use only for the pass after the last
 //! total of a FILE with the same origin, and is passed over otherwise; so neither file has to follow the other in time.
 //!
@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use steradian::{Content, Error, Journal, Origin, Result};
 
-use crate::frame::{Frame, read_frame, write_frame};
-use crate::write::{cannot_write, write_whole};
+use crate::output::record::{Frame, read_frame, write_frame};
+use crate::output::write::{cannot_write, write_whole};
 
 /// What every checkpoint of any format begins with.
 const KIND: &[u8] = b"steradian checkpoint ";

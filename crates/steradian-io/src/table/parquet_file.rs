@@ -14,10 +14,10 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use steradian::{Error, Result};
 
-use crate::parquet_columns::{Kind, skip};
-use crate::positioned::At;
-use crate::quote::quote;
-use crate::table::{TableOptions, list, number_remedy, select};
+use crate::system::pread::At;
+use crate::system::quote::quote;
+use crate::table::parquet_columns::{Kind, skip};
+use crate::table::table_options::{TableOptions, list, number_remedy, select};
 
 /// Positions of their own over one open file; the crate's own reader of files moves one shared cursor.
 struct Shared {

@@ -12,13 +12,13 @@ use std::time::Instant;
 
 use steradian::{Block, ElementType, Error, Grid, Result, Rows, Shape, Source};
 
-use crate::direct::{Buffer, DirectFile};
-use crate::file_element::FileElement;
-use crate::mapped::as_numbers;
-use crate::npy::{check_rows, sample_shape};
-use crate::npy_header::NpyHeader;
-use crate::positioned::open_regular;
-use crate::ring::Ring;
+use crate::npy::direct_io::{Buffer, DirectFile};
+use crate::npy::element::FileElement;
+use crate::npy::mmap::as_numbers;
+use crate::npy::npy_header::NpyHeader;
+use crate::npy::npy_source::{check_rows, sample_shape};
+use crate::npy::read_ahead::Ring;
+use crate::system::pread::open_regular;
 
 /// Chunks become no larger than this, unless a block is.
 const CHUNK_BYTES: usize = 8 << 20;

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use ::csv::ByteRecord;
 use steradian::{Block, BlockData, ElementType, Error, Grid, Result, Rows, Shape, Source};
 
-use crate::csv_layout::Layout;
-use crate::csv_records::{BUFFER, Records, separator};
-use crate::kept_rows::KeptRows;
-use crate::npy::check_rows;
-use crate::positioned::{At, changed_length, length, open_regular};
-use crate::table::{Cell, Missing, TableOptions};
+use crate::npy::npy_source::check_rows;
+use crate::system::pread::{At, changed_length, length, open_regular};
+use crate::table::csv_layout::Layout;
+use crate::table::csv_records::{BUFFER, Records, separator};
+use crate::table::kept_rows::KeptRows;
+use crate::table::table_options::{Cell, Missing, TableOptions};
 
 /// Rows between two notes of where a row starts.
 const STRIDE: usize = 256;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
 
-use crate::positioned::length;
+use crate::system::pread::length;
 
 /// Direct reads begin and end on multiples of this, in the file and in memory.
 const PAGE: usize = 4096;

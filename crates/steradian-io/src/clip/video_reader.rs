@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use steradian::{Error, Result};
 
-use crate::picture::{Color, Picture};
+use crate::clip::image_file::{Color, Picture};
 
 /// Containers round the number of frames; fewer than this share of it is a loss.
 const DECLARED_SHARE: f64 = 0.95;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use steradian::{ElementType, Error, Matrix, Result};
 use tempfile::TempPath;
 
-use crate::file_element::FileElement;
-use crate::npy_header::MAGIC;
+use crate::npy::element::FileElement;
+use crate::npy::npy_header::MAGIC;
 
 /// A file in the making: what is written appears under its name at [`OutputFile::finish`], and nowhere if that is
 /// never called.

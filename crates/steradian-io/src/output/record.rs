@@ -11,7 +11,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
-use crate::positioned::At;
+use crate::system::pread::At;
 
 const HEAD: u64 = 12;
 const BUFFER: usize = 1 << 18;

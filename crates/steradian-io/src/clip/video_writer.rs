@@ -9,9 +9,9 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 use tempfile::TempPath;
 
-use crate::picture::Color;
-use crate::video::{last_words, pixel_format};
-use crate::write::cannot_write;
+use crate::clip::image_file::Color;
+use crate::clip::video_reader::{last_words, pixel_format};
+use crate::output::write::cannot_write;
 
 /// A video in the making (`.mp4`).
 #[derive(Debug)]

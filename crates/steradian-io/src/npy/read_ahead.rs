@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use steradian::{Error, Result};
 
-use crate::direct::Buffer;
-use crate::order::Order;
+use crate::npy::direct_io::Buffer;
+use crate::npy::read_order::Order;
 
 thread_local! {
     /// Chunks that this thread looks at. One that holds a chunk must not wait for another thread to let go of one.
