@@ -12,7 +12,7 @@ mod output;
 mod system;
 mod table;
 
-pub use clip::image_file::{Color, Picture};
+pub use clip::picture::{Color, Picture};
 pub use clip::video_writer::MovieWriter;
 pub use clip::{Clip, ClipOptions};
 pub use npy::element::FileElement;

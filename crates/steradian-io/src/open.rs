@@ -6,7 +6,8 @@ use std::path::Path;
 
 use steradian::{Block, Error, Result, Shape, Source};
 
-use crate::clip::clip_source::{Clip, ClipOptions};
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::clip_source::Clip;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::NpySource;
 use crate::npy::streamed::StreamedNpy;

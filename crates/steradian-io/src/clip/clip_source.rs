@@ -4,103 +4,22 @@
 //! in the system's folder for such files, and where colours are asked for, these into another of three times that size.
 //! Such a file has no name (where the system allows that), so it is gone with the process, however that ends.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use image::codecs::gif::GifDecoder;
-use image::{AnimationDecoder, DynamicImage};
 use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
 
-use crate::clip::image_file::{Color, Picture, decode};
-use crate::clip::image_folder::{frame_numbers, image_files};
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::gif::spool_gif;
+use crate::clip::image_folder::spool_folder;
+use crate::clip::picture::{Color, Picture};
 use crate::clip::spool::{Spool, Spooled};
-use crate::clip::video_reader::Decoder;
+use crate::clip::video_reader::spool_video;
 use crate::npy::mmap::Mapped;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::{NpySource, check_rows};
 use crate::system::pread::open_regular;
-
-/// Which frames of a clip are read, and at what size.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ClipOptions {
-    /// The first frame, from 0.
-    pub from: usize,
-    /// The frame before which to stop; the clip's end when absent.
-    pub to: Option<usize>,
-    /// One frame of so many.
-    pub every: usize,
-    /// The factor of both sides, above 0 and at most 1.
-    pub scale: f64,
-    /// Keep colours, too.
-    pub color: bool,
-}
-
-impl Default for ClipOptions {
-    fn default() -> Self {
-        Self { from: 0, to: None, every: 1, scale: 1.0, color: false }
-    }
-}
-
-impl ClipOptions {
-    fn check(&self) -> Result<()> {
-        if self.every == 0 {
-            return Err(Error::asked("--every 0 reads no frame; give 1 for all frames or more"));
-        }
-        if !(self.scale > 0.0 && self.scale <= 1.0) {
-            return Err(Error::asked(format!("--scale {} is not above 0 and at most 1", self.scale)));
-        }
-        match self.to {
-            Some(to) if to <= self.from => Err(Error::asked(format!(
-                "--from {} --to {to} holds no frame; frames count from 0, and --to is the first that is left out",
-                self.from
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether a frame is wanted.
-    fn takes(&self, frame: usize) -> bool {
-        frame >= self.from && !self.past(frame) && (frame - self.from).is_multiple_of(self.every)
-    }
-
-    /// Whether no frame from this one on is wanted.
-    fn past(&self, frame: usize) -> bool {
-        self.to.is_some_and(|to| frame >= to)
-    }
-
-    fn require_inside(&self, path: &Path, frames: usize) -> Result<()> {
-        let beyond = |option: &str, value: usize| {
-            Err(Error::asked(format!(
-                "{}: {option} {value} lies outside the clip, which has {frames} frames; give at most {}",
-                path.display(),
-                if option == "--from" { frames.saturating_sub(1) } else { frames }
-            )))
-        };
-        match self.to {
-            _ if self.from >= frames => beyond("--from", self.from),
-            Some(to) if to > frames => beyond("--to", to),
-            _ => Ok(()),
-        }
-    }
-
-    /// How each frame is kept: as gray levels, which are first, and perhaps in colour.
-    pub(crate) fn views(&self) -> &'static [Color] {
-        if self.color { &[Color::Gray, Color::Rgb] } else { &[Color::Gray] }
-    }
-
-    /// A decoded image in each of these ways.
-    fn views_of(&self, path: &Path, decoded: &DynamicImage) -> Result<Vec<Picture>> {
-        self.views().iter().map(|color| Picture::from_decoded(path, decoded, *color)).collect()
-    }
-
-    /// The size that frames of this size are read at.
-    pub(crate) fn size(&self, (height, width): (usize, usize)) -> (usize, usize) {
-        let scaled = |side: usize| ((side as f64 * self.scale).round() as usize).max(1);
-        (scaled(height), scaled(width))
-    }
-}
 
 /// Frames of one size, in gray bytes.
 #[derive(Debug)]
@@ -127,7 +46,7 @@ impl Clip {
         let path = path.as_ref();
         options.check()?;
         if path.is_dir() {
-            return Self::folder(path, options);
+            return Ok(Self::decoded(path, spool_folder(path, options)?, None));
         }
         let (mut file, bytes) = open_regular(path)?;
         let mut head = Vec::new();
@@ -139,7 +58,7 @@ impl Clip {
             return Self::array(path, options);
         }
         if head.starts_with(b"GIF8") {
-            return Self::gif(path, options);
+            return Ok(Self::decoded(path, spool_gif(path, options)?, None));
         }
         let one_image = image::guess_format(&head).is_ok_and(|format| format != image::ImageFormat::Gif);
         if one_image {
@@ -148,29 +67,8 @@ impl Clip {
                 path.display()
             )));
         }
-        Self::video(path, options)
-    }
-
-    fn folder(path: &Path, options: &ClipOptions) -> Result<Self> {
-        let files = image_files(path)?;
-        options.require_inside(path, files.len())?;
-        let numbers = frame_numbers(&files);
-        let mut spool = Spool::new(path, options)?;
-        let mut first: Option<(&Path, (usize, usize))> = None;
-        for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.takes(*frame)) {
-            let views = options.views_of(file, &decode(file)?)?;
-            let (before, size) = *first.get_or_insert((file, views[0].size()));
-            if size != views[0].size() {
-                let ((h, w), (y, x)) = (size, views[0].size());
-                return Err(Error::data(format!(
-                    "{} is {h} x {w} (height x width) but {} is {y} x {x}; frames of a clip have one size",
-                    before.display(),
-                    file.display()
-                )));
-            }
-            spool.add(&views, numbers[frame])?;
-        }
-        Ok(Self::decoded(path, spool.finish()?, None))
+        let (kept, rate) = spool_video(path, options)?;
+        Ok(Self::decoded(path, kept, rate))
     }
 
     fn array(path: &Path, options: &ClipOptions) -> Result<Self> {
@@ -217,48 +115,6 @@ impl Clip {
             })?;
         }
         Ok(Self::decoded(path, spool.finish()?, None))
-    }
-
-    fn gif(path: &Path, options: &ClipOptions) -> Result<Self> {
-        let broken = |e: image::ImageError| Error::broken(path, format!("the GIF cannot be decoded: {e}"));
-        let file = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
-        let mut spool = Spool::new(path, options)?;
-        let mut count = 0;
-        for frame in GifDecoder::new(file).map_err(broken)?.into_frames() {
-            let picture = frame.map_err(broken)?.into_buffer().into();
-            if options.takes(count) {
-                spool.add(&options.views_of(path, &picture)?, count as u64)?;
-            }
-            count += 1;
-        }
-        options.require_inside(path, count)?;
-        Ok(Self::decoded(path, spool.finish()?, None))
-    }
-
-    fn video(path: &Path, options: &ClipOptions) -> Result<Self> {
-        // Gray levels are the decoder's own, whether colours are wanted or not; so there is a decoder for each.
-        let start = |color: &Color| Decoder::start(path, *color);
-        let mut decoders = options.views().iter().map(start).collect::<Result<Vec<_>>>()?;
-        let rate = decoders[0].declared().rate.map(|rate| rate / options.every as f64);
-        let mut spool = Spool::new(path, options)?;
-        let mut count = 0;
-        loop {
-            if options.past(count) {
-                decoders.into_iter().for_each(Decoder::stop);
-                break;
-            }
-            let views = decoders.iter_mut().map(Decoder::next_frame).collect::<Result<Option<Vec<_>>>>()?;
-            let Some(views) = views else {
-                decoders.into_iter().try_for_each(Decoder::finish)?;
-                break;
-            };
-            if options.takes(count) {
-                spool.add(&views, count as u64)?;
-            }
-            count += 1;
-        }
-        options.require_inside(path, count)?;
-        Ok(Self::decoded(path, spool.finish()?, rate))
     }
 
     fn decoded(path: &Path, kept: Spooled, rate: Option<f64>) -> Self {

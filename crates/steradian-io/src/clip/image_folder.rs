@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
 
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::image_file::{decode, views};
+use crate::clip::spool::{Spool, Spooled};
+
 /// Names of the formats that are read, as files are called.
 const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "tif", "tiff", "gif"];
 
@@ -32,6 +36,29 @@ pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(images)
 }
 
+/// Decodes the chosen images of a folder.
+pub(crate) fn spool_folder(path: &Path, options: &ClipOptions) -> Result<Spooled> {
+    let files = image_files(path)?;
+    options.require_inside(path, files.len())?;
+    let numbers = frame_numbers(&files);
+    let mut spool = Spool::new(path, options)?;
+    let mut first: Option<(&Path, (usize, usize))> = None;
+    for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.takes(*frame)) {
+        let views = views(file, &decode(file)?, options)?;
+        let (before, size) = *first.get_or_insert((file, views[0].size()));
+        if size != views[0].size() {
+            let ((h, w), (y, x)) = (size, views[0].size());
+            return Err(Error::data(format!(
+                "{} is {h} x {w} (height x width) but {} is {y} x {x}; frames of a clip have one size",
+                before.display(),
+                file.display()
+            )));
+        }
+        spool.add(&views, numbers[frame])?;
+    }
+    spool.finish()
+}
+
 fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -47,7 +74,7 @@ pub fn number_in_name(path: &Path) -> Option<u64> {
 }
 
 /// The number of each file: that in its name if all have one and no two the same, else its place in the list.
-pub(crate) fn frame_numbers(files: &[PathBuf]) -> Vec<u64> {
+fn frame_numbers(files: &[PathBuf]) -> Vec<u64> {
     let named: Option<Vec<u64>> = files.iter().map(|file| number_in_name(file)).collect();
     let distinct = |numbers: &Vec<u64>| {
         let mut sorted = numbers.clone();

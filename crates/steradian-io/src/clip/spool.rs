@@ -7,8 +7,8 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use crate::clip::clip_source::ClipOptions;
-use crate::clip::image_file::Picture;
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::picture::Picture;
 use crate::npy::mmap::Mapped;
 
 /// Frames of one size that are being kept.

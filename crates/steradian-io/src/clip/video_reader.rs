@@ -11,7 +11,9 @@ use std::thread::JoinHandle;
 
 use steradian::{Error, Result};
 
-use crate::clip::image_file::{Color, Picture};
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::picture::{Color, Picture};
+use crate::clip::spool::{Spool, Spooled};
 
 /// Containers round the number of frames; fewer than this share of it is a loss.
 const DECLARED_SHARE: f64 = 0.95;
@@ -22,14 +24,14 @@ const LAST_WORDS: usize = 400;
 
 /// What a file says of itself.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Declared {
+struct Declared {
     /// Frames per second, if it says so.
-    pub(crate) rate: Option<f64>,
+    rate: Option<f64>,
     frames: Option<u64>,
 }
 
 /// A running decoder.
-pub(crate) struct Decoder<'a> {
+struct Decoder<'a> {
     path: &'a Path,
     color: Color,
     declared: Declared,
@@ -41,7 +43,7 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// Starts to decode a file, in gray or in colour.
-    pub(crate) fn start(path: &'a Path, color: Color) -> Result<Self> {
+    fn start(path: &'a Path, color: Color) -> Result<Self> {
         let declared = probe(path)?;
         let mut child = tool("ffmpeg", path, &["-xerror"])
             .args(["-map", "0:v:0", "-fps_mode", "passthrough", "-pix_fmt", pixel_format(color)])
@@ -63,12 +65,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// What the file says of itself.
-    pub(crate) fn declared(&self) -> Declared {
+    fn declared(&self) -> Declared {
         self.declared
     }
 
     /// The next frame, or nothing after the last.
-    pub(crate) fn next_frame(&mut self) -> Result<Option<Picture>> {
+    fn next_frame(&mut self) -> Result<Option<Picture>> {
         let image = read_pnm(&mut self.pipe, self.color).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.lost("a frame ends in its middle"),
             _ => Error::io(self.path, e),
@@ -78,7 +80,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Ends a decoder that has given its last frame; fails unless it ended well.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         // Were there more frames after all, it would wait for somebody to read them.
         drop(self.pipe);
         let status = self.child.wait().map_err(|e| Error::io(self.path, e))?;
@@ -99,7 +101,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Ends a decoder of which no more frames are wanted.
-    pub(crate) fn stop(mut self) {
+    fn stop(mut self) {
         // It may have ended by itself meanwhile.
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -110,6 +112,33 @@ impl<'a> Decoder<'a> {
         let _ = self.child.kill();
         damaged(self.path, self.frames, what)
     }
+}
+
+/// Decodes the chosen frames of a video; also their rate per second, if the file declares one.
+pub(crate) fn spool_video(path: &Path, options: &ClipOptions) -> Result<(Spooled, Option<f64>)> {
+    // Gray levels are the decoder's own, whether colours are wanted or not; so there is a decoder for each.
+    let start = |color: &Color| Decoder::start(path, *color);
+    let mut decoders = options.views().iter().map(start).collect::<Result<Vec<_>>>()?;
+    let rate = decoders[0].declared().rate.map(|rate| rate / options.every as f64);
+    let mut spool = Spool::new(path, options)?;
+    let mut count = 0;
+    loop {
+        if options.past(count) {
+            decoders.into_iter().for_each(Decoder::stop);
+            break;
+        }
+        let views = decoders.iter_mut().map(Decoder::next_frame).collect::<Result<Option<Vec<_>>>>()?;
+        let Some(views) = views else {
+            decoders.into_iter().try_for_each(Decoder::finish)?;
+            break;
+        };
+        if options.takes(count) {
+            spool.add(&views, count as u64)?;
+        }
+        count += 1;
+    }
+    options.require_inside(path, count)?;
+    Ok((spool.finish()?, rate))
 }
 
 fn damaged(path: &Path, frames: u64, why: &str) -> Error {

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 use tempfile::TempPath;
 
-use crate::clip::image_file::Color;
+use crate::clip::picture::Color;
 use crate::clip::video_reader::{last_words, pixel_format};
 use crate::output::write::cannot_write;
 

@@ -4,7 +4,17 @@ use std::mem::size_of;
 
 use steradian::BlockElement;
 
-use crate::npy::mmap::sealed::AnyBits;
+use sealed::AnyBits;
+
+pub(crate) mod sealed {
+    /// Types of which every bit pattern is a value; no crate outside can add one, which makes the cast in `mmap.rs` sound.
+    pub trait AnyBits {}
+
+    impl AnyBits for u8 {}
+    impl AnyBits for u16 {}
+    impl AnyBits for f32 {}
+    impl AnyBits for f64 {}
+}
 
 /// A number type that files are read and written in: `u8`, `u16`, `f32` and `f64`, and no other.
 pub trait FileElement: BlockElement + AnyBits {

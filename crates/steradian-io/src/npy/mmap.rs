@@ -35,16 +35,6 @@ const RELEASE_FROM: usize = 256 << 20;
 /// times, and having the system look for them each time was 6 % of a fit of 633 x 20480.
 const PIECE: usize = 1 << 20;
 
-pub(crate) mod sealed {
-    /// Types of which every bit pattern is a value; that nobody outside can add one is what makes the cast below sound.
-    pub trait AnyBits {}
-
-    impl AnyBits for u8 {}
-    impl AnyBits for u16 {}
-    impl AnyBits for f32 {}
-    impl AnyBits for f64 {}
-}
-
 /// A whole file, mapped for reading.
 #[derive(Debug)]
 pub(crate) struct Mapped {
@@ -136,7 +126,7 @@ impl Mapped {
 
 /// Bytes as numbers of this machine, or nothing where they do not lie on a multiple of their size.
 pub(crate) fn as_numbers<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
-    // SAFETY: every bit pattern is a value of T (sealed above), and `align_to` only calls those bytes T that lie on its
+    // SAFETY: every bit pattern is a value of T (`AnyBits`, which is sealed), and `align_to` only calls those bytes T that lie on its
     // alignment.
     let (before, numbers, after) = unsafe { bytes.align_to::<T>() };
     (before.is_empty() && after.is_empty()).then_some(numbers)

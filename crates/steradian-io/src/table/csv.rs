@@ -13,10 +13,11 @@ use steradian::{Block, BlockData, ElementType, Error, Grid, Result, Rows, Shape,
 
 use crate::npy::npy_source::check_rows;
 use crate::system::pread::{At, changed_length, length, open_regular};
+use crate::table::cell::Cell;
 use crate::table::csv_layout::Layout;
 use crate::table::csv_records::{BUFFER, Records, separator};
 use crate::table::kept_rows::KeptRows;
-use crate::table::table_options::{Cell, Missing, TableOptions};
+use crate::table::table_options::{Missing, TableOptions};
 
 /// Rows between two notes of where a row starts.
 const STRIDE: usize = 256;

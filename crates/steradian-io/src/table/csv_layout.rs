@@ -7,7 +7,9 @@ use ::csv::ByteRecord;
 use steradian::{Error, Result};
 
 use crate::system::quote::quote;
-use crate::table::table_options::{Cell, TableOptions, number_remedy, select};
+use crate::table::cell::Cell;
+use crate::table::columns::{number_remedy, select};
+use crate::table::table_options::TableOptions;
 
 /// Where a table's data are: its header, its width and the columns that are read.
 #[derive(Debug, Clone)]

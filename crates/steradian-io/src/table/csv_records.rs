@@ -9,8 +9,9 @@ use steradian::{Error, Result};
 
 use crate::system::pread::At;
 use crate::system::quote::quote;
+use crate::table::cell::Cell;
 use crate::table::csv_layout::Layout;
-use crate::table::table_options::{Cell, Missing};
+use crate::table::table_options::Missing;
 
 /// Bytes read at a time.
 pub(crate) const BUFFER: usize = 64 << 10;

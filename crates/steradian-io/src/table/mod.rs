@@ -1,5 +1,7 @@
 //! Tables as streamed sources: text (CSV) and parquet.
 
+pub(crate) mod cell;
+pub(crate) mod columns;
 pub(crate) mod csv;
 pub(crate) mod csv_layout;
 pub(crate) mod csv_records;

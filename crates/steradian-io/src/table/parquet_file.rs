@@ -16,8 +16,9 @@ use steradian::{Error, Result};
 
 use crate::system::pread::At;
 use crate::system::quote::quote;
+use crate::table::columns::{list, number_remedy, select};
 use crate::table::parquet_columns::{Kind, skip};
-use crate::table::table_options::{TableOptions, list, number_remedy, select};
+use crate::table::table_options::TableOptions;
 
 /// Positions of their own over one open file; the crate's own reader of files moves one shared cursor.
 struct Shared {
