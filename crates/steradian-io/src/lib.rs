@@ -4,6 +4,18 @@
 //! in place, or streamed when it does not fit into memory; a table (text or parquet) is streamed; a folder of images or a video
 //! is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a reader never meets
 //! half a file.
+//!
+//! # Features
+//!
+//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; a file of a kind that
+//! was left out is an error that names the feature.
+//!
+//! | feature | adds | crates |
+//! |---|---|---|
+//! | `csv` | text tables, read and written | `csv` |
+//! | `parquet` | parquet tables | `parquet`, `bytes`, `half` |
+//! | `images` | image files, folders of them and GIF | `image` |
+//! | `video` | video through the program `ffmpeg` | none |
 
 pub mod clip;
 pub mod npy;
@@ -13,6 +25,7 @@ mod system;
 mod table;
 
 pub use clip::picture::{Color, Picture};
+#[cfg(feature = "video")]
 pub use clip::video_writer::MovieWriter;
 pub use clip::{Clip, ClipOptions};
 pub use npy::element::FileElement;
@@ -20,18 +33,24 @@ pub use npy::streamed::StreamedNpy;
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
 pub use output::checkpoint::Checkpoint;
-pub use output::write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_nameless, write_whole};
+#[cfg(feature = "csv")]
+pub use output::write::write_csv;
+pub use output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
 pub use system::memory::available as available_memory;
+#[cfg(feature = "csv")]
 pub use table::csv::CsvSource;
+#[cfg(feature = "parquet")]
 pub use table::parquet::ParquetSource;
 pub use table::table_options::{Missing, TableOptions};
 
 /// Text tables as sources.
+#[cfg(feature = "csv")]
 pub mod csv {
     pub use crate::table::csv::CsvSource;
 }
 
 /// Images of a folder, in the natural order of their names.
+#[cfg(feature = "images")]
 pub mod frames {
     pub use crate::clip::image_folder::{image_files, number_in_name};
 }
@@ -47,11 +66,14 @@ pub mod mapped {
 }
 
 /// Parquet tables as sources.
+#[cfg(feature = "parquet")]
 pub mod parquet {
     pub use crate::table::parquet::ParquetSource;
 }
 
 /// Files that appear under their name only when they are complete.
 pub mod write {
-    pub use crate::output::write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_nameless, write_whole};
+    #[cfg(feature = "csv")]
+    pub use crate::output::write::write_csv;
+    pub use crate::output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
 }

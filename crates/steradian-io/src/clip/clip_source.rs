@@ -11,15 +11,26 @@ use std::path::{Path, PathBuf};
 use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
 
 use crate::clip::clip_options::ClipOptions;
+#[cfg(feature = "images")]
 use crate::clip::gif::spool_gif;
+#[cfg(feature = "images")]
 use crate::clip::image_folder::spool_folder;
 use crate::clip::picture::{Color, Picture};
 use crate::clip::spool::{Spool, Spooled};
+#[cfg(feature = "video")]
 use crate::clip::video_reader::spool_video;
 use crate::npy::mmap::Mapped;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::{NpySource, check_rows};
+#[cfg(not(all(feature = "images", feature = "video")))]
+use crate::system::missing_feature::missing_feature;
 use crate::system::pread::open_regular;
+
+/// Bytes of a file that show its format.
+const HEAD: u64 = 16;
+/// Remedy for a clip in a format that was left out of this build.
+#[cfg(not(all(feature = "images", feature = "video")))]
+const OTHER_CLIP: &str = "save the frames as an (n, height, width) .npy of uint8";
 
 /// Frames of one size, in gray bytes.
 #[derive(Debug)]
@@ -46,11 +57,11 @@ impl Clip {
         let path = path.as_ref();
         options.check()?;
         if path.is_dir() {
-            return Ok(Self::decoded(path, spool_folder(path, options)?, None));
+            return Self::folder(path, options);
         }
         let (mut file, bytes) = open_regular(path)?;
         let mut head = Vec::new();
-        Read::by_ref(&mut file).take(16).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+        Read::by_ref(&mut file).take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         if bytes == 0 {
             return Err(Error::data(format!("{}: the file is empty (0 bytes); a clip is expected", path.display())));
         }
@@ -58,17 +69,46 @@ impl Clip {
             return Self::array(path, options);
         }
         if head.starts_with(b"GIF8") {
-            return Ok(Self::decoded(path, spool_gif(path, options)?, None));
+            return Self::gif(path, options);
         }
-        let one_image = image::guess_format(&head).is_ok_and(|format| format != image::ImageFormat::Gif);
-        if one_image {
+        if is_one_image(&head) {
             return Err(Error::data(format!(
                 "{}: this is one image, and a clip has many; give the folder of its frames",
                 path.display()
             )));
         }
+        Self::video(path, options)
+    }
+
+    #[cfg(feature = "images")]
+    fn folder(path: &Path, options: &ClipOptions) -> Result<Self> {
+        Ok(Self::decoded(path, spool_folder(path, options)?, None))
+    }
+
+    #[cfg(not(feature = "images"))]
+    fn folder(path: &Path, _: &ClipOptions) -> Result<Self> {
+        Err(missing_feature(path, "reading a folder of images", "images", OTHER_CLIP))
+    }
+
+    #[cfg(feature = "images")]
+    fn gif(path: &Path, options: &ClipOptions) -> Result<Self> {
+        Ok(Self::decoded(path, spool_gif(path, options)?, None))
+    }
+
+    #[cfg(not(feature = "images"))]
+    fn gif(path: &Path, _: &ClipOptions) -> Result<Self> {
+        Err(missing_feature(path, "reading a GIF", "images", OTHER_CLIP))
+    }
+
+    #[cfg(feature = "video")]
+    fn video(path: &Path, options: &ClipOptions) -> Result<Self> {
         let (kept, rate) = spool_video(path, options)?;
         Ok(Self::decoded(path, kept, rate))
+    }
+
+    #[cfg(not(feature = "video"))]
+    fn video(path: &Path, _: &ClipOptions) -> Result<Self> {
+        Err(missing_feature(path, "reading a video", "video", OTHER_CLIP))
     }
 
     fn array(path: &Path, options: &ClipOptions) -> Result<Self> {
@@ -187,4 +227,17 @@ impl Source for Clip {
             }
         }
     }
+}
+
+/// Whether a file that begins with these bytes is a single image.
+#[cfg(feature = "images")]
+fn is_one_image(head: &[u8]) -> bool {
+    image::guess_format(head).is_ok_and(|format| format != image::ImageFormat::Gif)
+}
+
+/// Whether a file that begins with these bytes is a single image, of the formats that the feature `images` reads.
+#[cfg(not(feature = "images"))]
+fn is_one_image(head: &[u8]) -> bool {
+    let known: [&[u8]; 5] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"BM", b"II*\0", b"MM\0*"];
+    known.iter().any(|start| head.starts_with(start)) || matches!(head, [b'P', b'1'..=b'6', ..])
 }

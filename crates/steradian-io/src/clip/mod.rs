@@ -2,12 +2,17 @@
 
 pub(crate) mod clip_options;
 pub(crate) mod clip_source;
+#[cfg(feature = "images")]
 pub(crate) mod gif;
+#[cfg(feature = "images")]
 pub(crate) mod image_file;
+#[cfg(feature = "images")]
 pub(crate) mod image_folder;
 pub(crate) mod picture;
 pub(crate) mod spool;
+#[cfg(feature = "video")]
 pub(crate) mod video_reader;
+#[cfg(feature = "video")]
 pub(crate) mod video_writer;
 
 pub use clip_options::ClipOptions;

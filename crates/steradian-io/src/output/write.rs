@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use steradian::{ElementType, Error, Matrix, Result};
+#[cfg(feature = "csv")]
+use steradian::Matrix;
+use steradian::{ElementType, Error, Result};
 use tempfile::TempPath;
 
 use crate::npy::element::FileElement;
@@ -249,6 +251,7 @@ pub fn write_nameless(path: impl AsRef<Path>, bytes: &[u8]) -> Result<OutputFile
 }
 
 /// Writes a matrix as a table. Numbers are as short as they can be and still read back the same.
+#[cfg(feature = "csv")]
 pub fn write_csv(path: impl AsRef<Path>, header: Option<&[String]>, matrix: &Matrix) -> Result<()> {
     let (path, columns) = (path.as_ref(), matrix.columns());
     if let Some(names) = header.filter(|names| names.len() != columns) {
