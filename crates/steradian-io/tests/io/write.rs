@@ -1,12 +1,15 @@
 //! Outputs appear whole or not at all, under their own name and with ordinary permissions.
 
-mod common;
-
 use std::io::Write;
 
-use common::{Folder, npy};
-use steradian::{ElementType, Error, Matrix, Source};
-use steradian_io::{CsvSource, NpySource, NpyWriter, OutputFile, TableOptions, write_csv, write_whole};
+#[cfg(feature = "csv")]
+use steradian::Matrix;
+use steradian::{ElementType, Error, Source};
+#[cfg(feature = "csv")]
+use steradian_io::{CsvSource, TableOptions, write_csv};
+use steradian_io::{NpySource, NpyWriter, OutputFile, write_whole};
+
+use crate::common::{Folder, npy};
 
 fn names(folder: &Folder) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder.path())
@@ -47,7 +50,7 @@ fn numbers_of_another_type_become_the_nearest() {
         writer.finish().unwrap();
         let source = NpySource::open(&path).unwrap();
         assert_eq!(source.shape().element, element);
-        assert_eq!(common::numbers(&source, 2).unwrap(), wanted);
+        assert_eq!(crate::common::numbers(&source, 2).unwrap(), wanted);
     }
 }
 
@@ -106,9 +109,10 @@ fn replacing_a_mapped_file_leaves_its_readers_alone() {
     let path = folder.file("a.npy", npy("|u1", false, &[2, 1], &[1, 2]));
     let source = NpySource::open(&path).unwrap();
     write_whole(&path, b"x").unwrap();
-    assert_eq!(common::numbers(&source, 1).unwrap(), [1.0, 2.0]);
+    assert_eq!(crate::common::numbers(&source, 1).unwrap(), [1.0, 2.0]);
 }
 
+#[cfg(feature = "csv")]
 #[test]
 fn tables_read_back_as_they_were() {
     let folder = Folder::new();
@@ -118,7 +122,7 @@ fn tables_read_back_as_they_were() {
     write_csv(&path, Some(&header), &Matrix::from_vec(2, 3, numbers.to_vec())).unwrap();
     let source = CsvSource::open(&path, &TableOptions::default()).unwrap();
     assert_eq!(source.feature_names().unwrap(), header);
-    assert_eq!(common::numbers(&source, 1).unwrap(), numbers);
+    assert_eq!(crate::common::numbers(&source, 1).unwrap(), numbers);
     let tall = Matrix::from_vec(3, 2, numbers.to_vec());
     write_csv(&path, None, &tall).unwrap();
     let source = CsvSource::open(&path, &TableOptions::default()).unwrap();

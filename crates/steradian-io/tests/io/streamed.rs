@@ -1,14 +1,13 @@
 //! A streamed array against the mapped one: same numbers, whatever is asked by whom, and errors where the file ends.
 
-mod common;
-
 use std::fs::OpenOptions;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{Dice, Folder, block_numbers, dictionary, encode, npy, npy_with, numbers};
 use proptest::prelude::*;
 use steradian::{Error, Grid, Source};
 use steradian_io::{NpySource, StreamedNpy, TableOptions, open};
+
+use crate::common::{Dice, Folder, block_numbers, dictionary, encode, npy, npy_with, numbers};
 
 /// An array of consecutive numbers, as far as the type tells them apart.
 fn array(folder: &Folder, descr: &str, dimensions: &[usize], align: usize) -> std::path::PathBuf {

@@ -1,5 +1,7 @@
 //! Files made by hand, byte by byte as numpy writes them, and sources read back whole.
-#![allow(dead_code)]
+
+#[cfg(feature = "video")]
+pub mod ffmpeg;
 
 use std::path::{Path, PathBuf};
 

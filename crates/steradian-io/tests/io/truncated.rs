@@ -1,13 +1,14 @@
 //! A file that another process cuts short: an error between visits, a clear last line during one.
 
-mod common;
-
 use std::fs::OpenOptions;
 use std::path::Path;
 
-use common::{Folder, npy, numbers};
 use steradian::{Error, Source};
-use steradian_io::{CsvSource, NpySource, TableOptions};
+use steradian_io::NpySource;
+#[cfg(feature = "csv")]
+use steradian_io::{CsvSource, TableOptions};
+
+use crate::common::{Folder, npy, numbers};
 
 fn cut(path: &Path, bytes: u64) {
     OpenOptions::new().write(true).open(path).unwrap().set_len(bytes).unwrap();
@@ -26,6 +27,7 @@ fn a_mapping_that_lost_its_file_is_an_error() {
     assert!(message.contains("had 10128 bytes") && message.contains("has 5000 now"), "{message}");
 }
 
+#[cfg(feature = "csv")]
 #[test]
 fn a_table_that_changed_is_an_error() {
     let folder = Folder::new();
@@ -58,7 +60,7 @@ fn a_file_cut_during_a_visit_ends_the_process_with_a_line() {
         let read = source.visit(0..100, &mut |block| {
             cut(Path::new(&path), 0);
             let mut numbers = Vec::new();
-            common::block_numbers(block, &mut numbers);
+            crate::common::block_numbers(block, &mut numbers);
             Ok(())
         });
         unreachable!("{read:?}");
@@ -66,7 +68,7 @@ fn a_file_cut_during_a_visit_ends_the_process_with_a_line() {
     let folder = Folder::new();
     let path = folder.file("a.npy", npy("|u1", false, &[100, 10_000], &vec![7; 1_000_000]));
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_file_cut_during_a_visit_ends_the_process_with_a_line", "--nocapture"])
+        .args(["--exact", "truncated::a_file_cut_during_a_visit_ends_the_process_with_a_line", "--nocapture"])
         .env(FILE, &path)
         .output()
         .unwrap();

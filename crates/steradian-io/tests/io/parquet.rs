@@ -1,12 +1,9 @@
 //! Parquet tables: every kind of number, columns by name, nulls by rule, and words for what is not read.
 
-mod common;
-
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use common::{Dice, Folder, numbers};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType, Int32Type,
@@ -15,9 +12,14 @@ use parquet::data_type::{
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+#[cfg(feature = "csv")]
 use proptest::prelude::*;
 use steradian::{ElementType, Error, Source};
-use steradian_io::{CsvSource, Data, Missing, ParquetSource, TableOptions, open};
+#[cfg(feature = "csv")]
+use steradian_io::CsvSource;
+use steradian_io::{Data, Missing, ParquetSource, TableOptions, open};
+
+use crate::common::{Dice, Folder, numbers};
 
 /// A column's cells; none is null.
 enum Column {
@@ -288,6 +290,7 @@ fn a_file_that_grows_is_noticed() {
     assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("bytes when it was opened"), "{error}");
 }
 
+#[cfg(feature = "csv")]
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

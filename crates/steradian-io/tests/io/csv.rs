@@ -1,13 +1,12 @@
 //! Tables: the same numbers as a plain parse, at any block, and a named place for every cell that is wrong.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::{Dice, Folder, numbers};
 use proptest::prelude::*;
 use steradian::{Error, Source};
 use steradian_io::{CsvSource, Missing, TableOptions};
+
+use crate::common::{Dice, Folder, numbers};
 
 fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
@@ -188,7 +187,7 @@ fn blocks_around_the_notes_of_where_rows_start() {
                 let range = range.start.min(rows)..range.end.min(rows);
                 let mut seen = Vec::new();
                 let mut keep = |block: steradian::Block<'_>| {
-                    common::block_numbers(block, &mut seen);
+                    crate::common::block_numbers(block, &mut seen);
                     Ok(())
                 };
                 source.visit(range.clone(), &mut keep).unwrap();

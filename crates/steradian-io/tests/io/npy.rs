@@ -1,11 +1,10 @@
 //! `.npy` arrays: every header numpy writes, every type and order, and a clear word for all that is not read.
 
-mod common;
-
-use common::{Folder, dictionary, encode, npy, npy_with, numbers};
 use proptest::prelude::*;
 use steradian::{Element, ElementType, Error, Source};
 use steradian_io::{NpySource, NpyWriter, read_vector};
+
+use crate::common::{Dice, Folder, dictionary, encode, npy, npy_with, numbers};
 
 #[test]
 fn headers_of_all_versions_and_spellings() {
@@ -211,7 +210,7 @@ proptest! {
         step in 1usize..50, seed: u64,
     ) {
         let descr = ["|u1", "<u2", ">u2", "<f4", ">f4", "<f8", ">f8"][which];
-        let mut dice = common::Dice(seed);
+        let mut dice = Dice(seed);
         let wanted: Vec<f64> = (0..n * h * w).map(|_| dice.below(256) as f64).collect();
         let h = if flat { 1 } else { h };
         let wanted = &wanted[..n * h * w];
@@ -244,7 +243,7 @@ proptest! {
     /// What is written in pieces is read back whole, bit for bit.
     #[test]
     fn written_then_read(n in 1usize..30, features in 1usize..7, step in 1usize..9, seed: u64) {
-        let mut dice = common::Dice(seed);
+        let mut dice = Dice(seed);
         let bits: Vec<u64> = (0..n * features).map(|_| dice.roll()).collect();
         let folder = Folder::new();
         macro_rules! round_trip {

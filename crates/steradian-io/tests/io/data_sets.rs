@@ -1,33 +1,72 @@
 //! Classic data sets of robust statistics, read from the folder that `STERADIAN_DATA` names.
 
-mod common;
-
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use steradian::Source;
 use steradian_io::{Data, Missing, TableOptions, open};
 
-/// The columns of a table in which every cell is a number or missing, found by a parse of its own.
-fn number_columns(text: &str) -> Vec<String> {
+use crate::common::{Folder, numbers};
+
+/// The columns of a table in which every cell is a number or missing, and how many rows have no missing cell in them; found
+/// by a parse of its own.
+fn number_columns(text: &str) -> (Vec<String>, usize) {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
-    let mut numeric = vec![true; header.len()];
-    for record in reader.records() {
-        for (field, cell) in record.unwrap().iter().enumerate() {
-            numeric[field] &= cell.is_empty() || cell == "NA" || cell.parse::<f64>().is_ok();
-        }
-    }
-    header.iter().zip(numeric).skip(1).filter(|(_, numeric)| *numeric).map(|(name, _)| name.to_string()).collect()
+    let records: Vec<_> = reader.records().map(|record| record.unwrap()).collect();
+    let is_missing = |cell: &str| cell.is_empty() || cell == "NA";
+    let numeric: Vec<usize> = (1..header.len())
+        .filter(|&j| records.iter().all(|record| is_missing(&record[j]) || record[j].parse::<f64>().is_ok()))
+        .collect();
+    let complete = records.iter().filter(|record| numeric.iter().all(|&j| !is_missing(&record[j]))).count();
+    (numeric.iter().map(|&j| header[j].to_string()).collect(), complete)
 }
 
-/// The folder of the tables; says which test skips where it is absent.
-fn tables(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("STERADIAN_DATA").map(|data| Path::new(&data).join("robuststats"));
-    let folder = folder.filter(|folder| folder.is_dir());
-    if folder.is_none() {
-        println!("skipped: {test} needs the folder robuststats below STERADIAN_DATA");
+/// Names of the tables below the folder `robuststats`.
+const TABLES: [&str; 15] = [
+    "cellWise__data_philips.csv",
+    "robustHD__TopGear.csv",
+    "robustbase__bushfire.csv",
+    "robustbase__hbk.csv",
+    "robustbase__milk.csv",
+    "robustbase__pulpfiber.csv",
+    "robustbase__radarImage.csv",
+    "robustbase__wood.csv",
+    "rrcov__Cars.csv",
+    "rrcov__bus.csv",
+    "rrcov__diabetes.csv",
+    "rrcov__fish.csv",
+    "rrcov__octane.csv",
+    "rrcov__salmon.csv",
+    "rrcov__un86.csv",
+];
+
+/// The folder of the tables, or the reason to skip: there is no data folder. Where there is one, an absent table fails the
+/// test that reads it.
+fn tables_in(data: Option<&OsStr>) -> Result<PathBuf, String> {
+    let Some(data) = data.filter(|data| !data.is_empty()) else {
+        return Err("STERADIAN_DATA is not set".to_string());
+    };
+    if !Path::new(data).is_dir() {
+        return Err(format!("STERADIAN_DATA names {}, which is no folder", Path::new(data).display()));
     }
-    folder
+    Ok(Path::new(data).join("robuststats"))
+}
+
+/// The folder of the tables; prints the reason where a test skips.
+fn tables(test: &str) -> Option<PathBuf> {
+    let folder = tables_in(std::env::var_os("STERADIAN_DATA").as_deref());
+    folder.inspect_err(|reason| println!("skipped: {test}: {reason}")).ok()
+}
+
+/// Only an absent data folder skips a test; an absent table in a data folder fails it.
+#[test]
+fn an_absent_table_in_a_data_folder_does_not_skip() {
+    let folder = Folder::new();
+    assert!(tables_in(None).is_err());
+    assert!(tables_in(Some(OsStr::new(""))).is_err());
+    assert!(tables_in(Some(folder.path().join("none").as_os_str())).unwrap_err().contains("none"));
+    assert_eq!(tables_in(Some(folder.path().as_os_str())), Ok(folder.path().join("robuststats")));
 }
 
 fn asked(columns: &[&str], missing: Missing) -> TableOptions {
@@ -64,13 +103,10 @@ fn five_tables_as_one_would_ask_for_them() {
 #[test]
 fn every_classic_table_is_read() {
     let Some(folder) = tables("every_classic_table_is_read") else { return };
-    let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|name| name != "csv") {
-            continue;
-        }
-        let columns = number_columns(&std::fs::read_to_string(&path).unwrap());
+    for name in TABLES {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let (columns, complete) = number_columns(&text);
         let options = TableOptions {
             columns: Some(columns.clone()),
             row_names: true,
@@ -81,13 +117,12 @@ fn every_classic_table_is_read() {
         let shape = data.shape().clone();
         assert!(matches!(data, Data::Csv(_)));
         assert_eq!(data.feature_names().unwrap(), columns, "{}", path.display());
-        let numbers = common::numbers(&data, 100).unwrap();
+        assert_eq!(shape.samples, complete, "{name}");
+        let numbers = numbers(&data, 100).unwrap();
         assert_eq!(numbers.len(), shape.samples * columns.len());
         assert!(numbers.iter().all(|number| number.is_finite()));
         assert!((0..shape.samples).all(|i| data.row_name(i).is_some_and(|name| !name.is_empty())));
         let lines = data.dropped_rows().len() + shape.samples;
         println!("{}: {} of {lines} rows x {} columns", path.display(), shape.samples, columns.len());
-        count += 1;
     }
-    assert!(count > 0, "the folder robuststats holds no tables");
 }
