@@ -4,49 +4,76 @@
 //! in place, or streamed when it does not fit into memory; a table (text or parquet) is streamed; a folder of images or a video
 //! is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a reader never meets
 //! half a file.
+//!
+//! # Features
+//!
+//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; a file of a kind that
+//! was left out is an error that names the feature.
+//!
+//! | feature | adds | crates |
+//! |---|---|---|
+//! | `csv` | text tables, read and written | `csv` |
+//! | `parquet` | parquet tables | `parquet`, `bytes`, `half` |
+//! | `images` | image files, folders of them and GIF | `image` |
+//! | `video` | video through the program `ffmpeg` | none |
 
-mod checkpoint;
 pub mod clip;
-pub mod csv;
-mod csv_layout;
-mod csv_records;
-mod direct;
-mod file_element;
-mod frame;
-pub mod frames;
-pub mod heap;
-mod kept_rows;
-pub mod mapped;
-mod movie;
 pub mod npy;
-mod npy_header;
 mod open;
-mod order;
-pub mod parquet;
-mod parquet_columns;
-mod parquet_file;
-mod picture;
-mod pieces;
-mod positioned;
-mod quote;
-mod ring;
-mod room;
-mod spool;
-mod streamed;
+mod output;
+mod system;
 mod table;
-mod video;
-pub mod write;
 
-pub use crate::checkpoint::Checkpoint;
-pub use crate::clip::{Clip, ClipOptions};
-pub use crate::csv::CsvSource;
-pub use crate::parquet::ParquetSource;
-pub use file_element::FileElement;
-pub use movie::MovieWriter;
+pub use clip::picture::{Color, Picture};
+#[cfg(feature = "video")]
+pub use clip::video_writer::MovieWriter;
+pub use clip::{Clip, ClipOptions};
+pub use npy::element::FileElement;
+pub use npy::streamed::StreamedNpy;
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
-pub use picture::{Color, Picture};
-pub use room::available as available_memory;
-pub use streamed::StreamedNpy;
-pub use table::{Missing, TableOptions};
-pub use write::{NpyWriter, OutputFile, WholeFolder, write_csv, write_nameless, write_whole};
+pub use output::checkpoint::Checkpoint;
+#[cfg(feature = "csv")]
+pub use output::write::write_csv;
+pub use output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+pub use system::memory::available as available_memory;
+#[cfg(feature = "csv")]
+pub use table::csv::CsvSource;
+#[cfg(feature = "parquet")]
+pub use table::parquet::ParquetSource;
+pub use table::table_options::{Missing, TableOptions};
+
+/// Text tables as sources.
+#[cfg(feature = "csv")]
+pub mod csv {
+    pub use crate::table::csv::CsvSource;
+}
+
+/// Images of a folder, in the natural order of their names.
+#[cfg(feature = "images")]
+pub mod frames {
+    pub use crate::clip::image_folder::{image_files, number_in_name};
+}
+
+/// A setting of the process's allocator.
+pub mod heap {
+    pub use crate::system::malloc::give_back_large;
+}
+
+/// Mapped files that another process shortens.
+pub mod mapped {
+    pub use crate::npy::mmap::report_truncation;
+}
+
+/// Parquet tables as sources.
+#[cfg(feature = "parquet")]
+pub mod parquet {
+    pub use crate::table::parquet::ParquetSource;
+}
+
+/// Files that appear under their name only when they are complete.
+pub mod write {
+    #[cfg(feature = "csv")]
+    pub use crate::output::write::write_csv;
+    pub use crate::output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+}

@@ -6,18 +6,27 @@ use std::path::Path;
 
 use steradian::{Block, Error, Result, Shape, Source};
 
-use crate::clip::{Clip, ClipOptions};
-use crate::csv::CsvSource;
-use crate::npy::NpySource;
-use crate::npy_header::MAGIC;
-use crate::parquet::ParquetSource;
-use crate::positioned::{At, open_regular};
-use crate::room;
-use crate::streamed::StreamedNpy;
-use crate::table::TableOptions;
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::clip_source::Clip;
+use crate::npy::npy_header::MAGIC;
+use crate::npy::npy_source::NpySource;
+use crate::npy::streamed::StreamedNpy;
+use crate::system::memory::available;
+#[cfg(not(all(feature = "csv", feature = "parquet")))]
+use crate::system::missing_feature::missing_feature;
+use crate::system::pread::{At, open_regular};
+#[cfg(feature = "csv")]
+use crate::table::csv::CsvSource;
+#[cfg(feature = "parquet")]
+use crate::table::parquet::ParquetSource;
+use crate::table::table_options::TableOptions;
 
 /// What a parquet file begins with.
 const PARQUET: &[u8] = b"PAR1";
+
+/// Remedy for a table in a format that was left out of this build.
+#[cfg(not(all(feature = "csv", feature = "parquet")))]
+const OTHER_TABLE: &str = "save the numbers as .npy";
 
 /// Data of any format that is read.
 #[derive(Debug)]
@@ -28,8 +37,10 @@ pub enum Data {
     /// An array that does not fit into memory.
     Streamed(StreamedNpy),
     /// A streamed table of text.
+    #[cfg(feature = "csv")]
     Csv(CsvSource),
     /// A streamed parquet table.
+    #[cfg(feature = "parquet")]
     Parquet(ParquetSource),
     /// The frames of a folder of images, a GIF or a video.
     Clip(Clip),
@@ -43,7 +54,7 @@ impl Data {
         let Self::Npy(array) = self else {
             return Ok(self);
         };
-        let fits = memory.or_else(room::available).is_none_or(|room| array.shape().bytes() <= room);
+        let fits = memory.or_else(available).is_none_or(|room| array.shape().bytes() <= room);
         if fits || array.is_fortran() {
             return Ok(Self::Npy(array));
         }
@@ -58,20 +69,38 @@ impl Data {
         }
     }
 
+    fn source(&self) -> &dyn Source {
+        match self {
+            Self::Npy(array) => array,
+            Self::Streamed(array) => array,
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table,
+            Self::Clip(clip) => clip,
+        }
+    }
+
     /// The features' names, where the format has them.
     pub fn feature_names(&self) -> Option<&[String]> {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
+            #[cfg(feature = "csv")]
             Self::Csv(table) => table.feature_names(),
+            #[cfg(feature = "parquet")]
             Self::Parquet(table) => Some(table.feature_names()),
         }
     }
 
     /// The name of a sample, where the format has one.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
+        // No format of a build without tables has names.
+        let _ = sample;
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
+            #[cfg(feature = "csv")]
             Self::Csv(table) => table.row_name(sample),
+            #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.row_name(sample),
         }
     }
@@ -80,7 +109,9 @@ impl Data {
     pub fn table_row(&self, sample: usize) -> usize {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => sample,
+            #[cfg(feature = "csv")]
             Self::Csv(table) => table.table_row(sample),
+            #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.table_row(sample),
         }
     }
@@ -89,7 +120,9 @@ impl Data {
     pub fn dropped_rows(&self) -> &[usize] {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => &[],
+            #[cfg(feature = "csv")]
             Self::Csv(table) => table.dropped_rows(),
+            #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.dropped_rows(),
         }
     }
@@ -97,13 +130,7 @@ impl Data {
 
 impl Source for Data {
     fn shape(&self) -> &Shape {
-        match self {
-            Self::Npy(array) => array.shape(),
-            Self::Streamed(array) => array.shape(),
-            Self::Csv(table) => table.shape(),
-            Self::Parquet(table) => table.shape(),
-            Self::Clip(clip) => clip.shape(),
-        }
+        self.source().shape()
     }
 
     fn feature_name(&self, feature: usize) -> Option<String> {
@@ -111,28 +138,15 @@ impl Source for Data {
     }
 
     fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        if let Self::Streamed(array) = self {
-            array.announce(parts, lanes);
-        }
+        self.source().announce(parts, lanes);
     }
 
     fn held_bytes(&self, threads: usize) -> u64 {
-        match self {
-            Self::Npy(_) | Self::Clip(_) => 0,
-            Self::Streamed(array) => array.held_bytes(threads),
-            Self::Csv(table) => table.held_bytes(threads),
-            Self::Parquet(table) => table.held_bytes(threads),
-        }
+        self.source().held_bytes(threads)
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Npy(array) => array.visit(rows, visit),
-            Self::Streamed(array) => array.visit(rows, visit),
-            Self::Csv(table) => table.visit(rows, visit),
-            Self::Parquet(table) => table.visit(rows, visit),
-            Self::Clip(clip) => clip.visit(rows, visit),
-        }
+        self.source().visit(rows, visit)
     }
 }
 
@@ -168,7 +182,7 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
         return Ok(Data::Npy(NpySource::open(path)?));
     }
     if parquet {
-        return Ok(Data::Parquet(ParquetSource::open(path, options)?));
+        return open_parquet(path, options);
     }
     if let Some(what) = moving {
         no_table(what)?;
@@ -183,7 +197,27 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     if head.contains(&0) {
         return refuse("this is neither a .npy array nor text; save the data as .npy, .parquet or .csv");
     }
+    open_csv(path, options)
+}
+
+#[cfg(feature = "csv")]
+fn open_csv(path: &Path, options: &TableOptions) -> Result<Data> {
     Ok(Data::Csv(CsvSource::open(path, options)?))
+}
+
+#[cfg(not(feature = "csv"))]
+fn open_csv(path: &Path, _: &TableOptions) -> Result<Data> {
+    Err(missing_feature(path, "reading a text table", "csv", OTHER_TABLE))
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(path: &Path, options: &TableOptions) -> Result<Data> {
+    Ok(Data::Parquet(ParquetSource::open(path, options)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(path: &Path, _: &TableOptions) -> Result<Data> {
+    Err(missing_feature(path, "reading a parquet table", "parquet", OTHER_TABLE))
 }
 
 /// The name of a format that holds frames.

@@ -1,0 +1,30 @@
+//! GIF files as the frames of a clip.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use image::AnimationDecoder;
+use image::codecs::gif::GifDecoder;
+use steradian::{Error, Result};
+
+use crate::clip::clip_options::ClipOptions;
+use crate::clip::image_file::views;
+use crate::clip::spool::{Spool, Spooled};
+
+/// Decodes the chosen frames of a GIF.
+pub(crate) fn spool_gif(path: &Path, options: &ClipOptions) -> Result<Spooled> {
+    let broken = |e: image::ImageError| Error::broken(path, format!("the GIF cannot be decoded: {e}"));
+    let file = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
+    let mut spool = Spool::new(path, options)?;
+    let mut count = 0;
+    for frame in GifDecoder::new(file).map_err(broken)?.into_frames() {
+        let picture = frame.map_err(broken)?.into_buffer().into();
+        if options.takes(count) {
+            spool.add(&views(path, &picture, options)?, count as u64)?;
+        }
+        count += 1;
+    }
+    options.require_inside(path, count)?;
+    spool.finish()
+}

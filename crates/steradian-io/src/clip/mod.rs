@@ -1,0 +1,19 @@
+//! Clips: frames from folders of images, videos and arrays, and videos as output.
+
+pub(crate) mod clip_options;
+pub(crate) mod clip_source;
+#[cfg(feature = "images")]
+pub(crate) mod gif;
+#[cfg(feature = "images")]
+pub(crate) mod image_file;
+#[cfg(feature = "images")]
+pub(crate) mod image_folder;
+pub(crate) mod picture;
+pub(crate) mod spool;
+#[cfg(feature = "video")]
+pub(crate) mod video_reader;
+#[cfg(feature = "video")]
+pub(crate) mod video_writer;
+
+pub use clip_options::ClipOptions;
+pub use clip_source::Clip;

@@ -1,0 +1,242 @@
+//! A ring of chunks with a thread that reads ahead of a pass.
+//!
+//! A slot holds one chunk. The reader fills first what somebody waits for, then what the pass needs soonest, into slots
+//! that nobody looks at and that the pass does not need as soon. So a slot is read into while others are worked on, and
+//! memory is that of the slots, whatever the size of the file.
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use steradian::{Error, Result};
+
+use crate::npy::direct_io::Buffer;
+use crate::npy::read_order::Order;
+
+thread_local! {
+    /// Chunks that this thread looks at. One that holds a chunk must not wait for another thread to let go of one.
+    static HELD: Cell<usize> = const { Cell::new(0) };
+}
+
+type Load = Box<dyn Fn(usize, &mut Buffer) -> Result<()> + Send + Sync>;
+
+/// The slots, and the thread that fills them.
+pub(crate) struct Ring {
+    shared: Arc<Shared>,
+    reader: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// A slot was filled or let go of.
+    changed: Condvar,
+    /// There may be something to read.
+    work: Condvar,
+    load: Load,
+    chunk_bytes: usize,
+}
+
+struct State {
+    slots: Vec<Slot>,
+    order: Order,
+    /// Chunks that visitors wait for, first come first served.
+    waiting: Vec<usize>,
+    closed: bool,
+}
+
+struct Slot {
+    chunk: Option<usize>,
+    content: Content,
+}
+
+enum Content {
+    /// Nothing of use; the memory, once it was needed.
+    Free(Option<Buffer>),
+    /// The reader has it.
+    Loading,
+    Ready(Arc<Buffer>),
+    /// For the visitor who comes for it.
+    Failed(Error, Buffer),
+}
+
+impl Slot {
+    fn is_idle(&self) -> bool {
+        match &self.content {
+            Content::Loading => false,
+            Content::Ready(buffer) => Arc::strong_count(buffer) == 1,
+            Content::Free(_) | Content::Failed(..) => true,
+        }
+    }
+}
+
+impl State {
+    fn slot_of(&self, chunk: usize) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.chunk == Some(chunk))
+    }
+
+    /// Whether a slot may be filled with something else: nobody looks at it, nobody waits for it.
+    fn may_go(&self, slot: &Slot) -> bool {
+        slot.is_idle() && slot.chunk.is_none_or(|chunk| !self.waiting.contains(&chunk))
+    }
+
+    /// The slot to fill next, and with which chunk.
+    fn next_read(&self) -> Option<(usize, usize)> {
+        let soon = self.order.soonest(self.slots.len());
+        let need = |slot: &Slot| slot.chunk.and_then(|chunk| soon.iter().position(|&soon| soon == chunk));
+        let places = || (0..self.slots.len()).filter(|&place| self.may_go(&self.slots[place]));
+        let missing = |chunk: &&usize| self.slot_of(**chunk).is_none();
+        if let Some(&chunk) = self.waiting.iter().find(missing) {
+            // What is needed last has to go when nothing else can.
+            let place = places().max_by_key(|&place| need(&self.slots[place]).unwrap_or(usize::MAX));
+            return place.map(|place| (place, chunk));
+        }
+        let &chunk = soon.iter().find(missing)?;
+        let place = places().find(|&place| need(&self.slots[place]).is_none())?;
+        Some((place, chunk))
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The life of the reader.
+    fn read_ahead(&self) {
+        let mut state = self.lock();
+        while !state.closed {
+            let Some((place, chunk)) = state.next_read() else {
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let slot = &mut state.slots[place];
+            slot.chunk = Some(chunk);
+            let buffer = match std::mem::replace(&mut slot.content, Content::Loading) {
+                Content::Free(buffer) => buffer,
+                Content::Ready(buffer) => Arc::into_inner(buffer),
+                Content::Failed(_, buffer) => Some(buffer),
+                Content::Loading => unreachable!("a slot that is being filled is not idle"),
+            };
+            drop(state);
+            let mut buffer = buffer.unwrap_or_else(|| Buffer::new(self.chunk_bytes));
+            let done = (self.load)(chunk, &mut buffer);
+            state = self.lock();
+            state.slots[place].content = match done {
+                Ok(()) => Content::Ready(Arc::new(buffer)),
+                Err(error) => Content::Failed(error, buffer),
+            };
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// A chunk, looked at.
+pub(crate) struct Lent<'a> {
+    ring: &'a Ring,
+    buffer: Option<Arc<Buffer>>,
+}
+
+impl Lent<'_> {
+    /// What the chunk holds.
+    pub(crate) fn piece(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], |buffer| buffer.piece())
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        HELD.set(HELD.get() - 1);
+        let state = self.ring.shared.lock();
+        self.buffer = None;
+        drop(state);
+        self.ring.shared.work.notify_one();
+        self.ring.shared.changed.notify_all();
+    }
+}
+
+impl Ring {
+    /// A ring of `slots` chunks of at most `chunk_bytes`, which `load` fills; memory is taken when it is first needed.
+    pub(crate) fn new(
+        slots: usize,
+        chunk_bytes: usize,
+        chunk_rows: usize,
+        load: impl Fn(usize, &mut Buffer) -> Result<()> + Send + Sync + 'static,
+    ) -> std::io::Result<Self> {
+        let slots = (0..slots).map(|_| Slot { chunk: None, content: Content::Free(None) }).collect();
+        let state = State { slots, order: Order::new(chunk_rows), waiting: Vec::new(), closed: false };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            work: Condvar::new(),
+            load: Box::new(load),
+            chunk_bytes,
+        });
+        let own = Arc::clone(&shared);
+        let reader = std::thread::Builder::new().name("steradian-reader".into()).spawn(move || own.read_ahead())?;
+        Ok(Self { shared, reader: Some(reader) })
+    }
+
+    /// A pass begins; see [`steradian::Source::announce`].
+    pub(crate) fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+        self.shared.lock().order.announce(parts, lanes);
+        self.shared.work.notify_one();
+    }
+
+    /// Whether the pass has said that it will visit these rows.
+    pub(crate) fn foresees(&self, rows: &Range<usize>) -> bool {
+        self.shared.lock().order.foresees(rows)
+    }
+
+    /// The pass is done with these rows.
+    pub(crate) fn visited(&self, rows: &Range<usize>) {
+        self.shared.lock().order.visited(rows);
+        self.shared.work.notify_one();
+    }
+
+    /// A chunk, waited for if need be. Nothing for a thread that holds a chunk already while all others are held, too:
+    /// it could wait for itself.
+    pub(crate) fn lend(&self, chunk: usize) -> Result<Option<Lent<'_>>> {
+        let nested = HELD.get() > 0;
+        let mut state = self.shared.lock();
+        state.waiting.push(chunk);
+        self.shared.work.notify_one();
+        let found = loop {
+            if let Some(place) = state.slot_of(chunk) {
+                let slot = &mut state.slots[place];
+                if let Content::Ready(buffer) = &slot.content {
+                    break Ok(Some(Arc::clone(buffer)));
+                }
+                if let Content::Failed(..) = &slot.content {
+                    slot.chunk = None;
+                    if let Content::Failed(error, buffer) = std::mem::replace(&mut slot.content, Content::Free(None)) {
+                        slot.content = Content::Free(Some(buffer));
+                        break Err(error);
+                    }
+                }
+            } else if nested && !state.slots.iter().any(|s| matches!(s.content, Content::Loading) || state.may_go(s)) {
+                break Ok(None);
+            }
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        if let Some(place) = state.waiting.iter().position(|&waited| waited == chunk) {
+            state.waiting.remove(place);
+        }
+        drop(state);
+        Ok(found?.map(|buffer| {
+            HELD.set(HELD.get() + 1);
+            Lent { ring: self, buffer: Some(buffer) }
+        }))
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.work.notify_one();
+        if let Some(reader) = self.reader.take() {
+            // It ends after the read that is under way; a panic of it was seen by those who waited.
+            let _ = reader.join();
+        }
+    }
+}

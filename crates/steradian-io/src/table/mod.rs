@@ -1,0 +1,23 @@
+//! Tables as streamed sources: text (CSV) and parquet.
+
+#[cfg(feature = "csv")]
+pub(crate) mod cell;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub(crate) mod columns;
+#[cfg(feature = "csv")]
+pub(crate) mod csv;
+#[cfg(feature = "csv")]
+pub(crate) mod csv_layout;
+#[cfg(feature = "csv")]
+pub(crate) mod csv_records;
+#[cfg(feature = "parquet")]
+pub(crate) mod decode_cache;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub(crate) mod kept_rows;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet_columns;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet_file;
+pub(crate) mod table_options;

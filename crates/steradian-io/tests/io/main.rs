@@ -1,0 +1,18 @@
+//! Tests of files through the public interface, in one program.
+
+mod checkpoint;
+mod clip;
+mod common;
+#[cfg(feature = "csv")]
+mod csv;
+mod damaged;
+#[cfg(feature = "csv")]
+mod data_sets;
+mod features;
+mod npy;
+mod open;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod streamed;
+mod truncated;
+mod write;

@@ -1,0 +1,337 @@
+//! Parquet tables: every kind of number, columns by name, nulls by rule, and words for what is not read.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType, Int32Type,
+    Int64Type,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+#[cfg(feature = "csv")]
+use proptest::prelude::*;
+use steradian::{ElementType, Error, Source};
+#[cfg(feature = "csv")]
+use steradian_io::CsvSource;
+use steradian_io::{Data, Missing, ParquetSource, TableOptions, open};
+
+use crate::common::{Dice, Folder, numbers};
+
+/// A column's cells; none is null.
+enum Column {
+    Bool(Vec<Option<bool>>),
+    I32(Vec<Option<i32>>),
+    I64(Vec<Option<i64>>),
+    F32(Vec<Option<f32>>),
+    F64(Vec<Option<f64>>),
+    Text(Vec<Option<&'static str>>),
+    Fixed(Vec<Option<Vec<u8>>>),
+}
+
+use Column::{Bool, F32, F64, Fixed, I32, I64, Text};
+
+impl Column {
+    fn write(&self, mut writer: SerializedColumnWriter<'_>) {
+        fn split<T: Clone>(cells: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
+            (cells.iter().flatten().cloned().collect(), cells.iter().map(|cell| i16::from(cell.is_some())).collect())
+        }
+        macro_rules! batch {
+            ($type:ty, $cells:expr) => {{
+                let (values, levels) = split($cells);
+                writer.typed::<$type>().write_batch(&values, Some(&levels), None).unwrap();
+            }};
+        }
+        match self {
+            Bool(cells) => batch!(BoolType, cells),
+            I32(cells) => batch!(Int32Type, cells),
+            I64(cells) => batch!(Int64Type, cells),
+            F32(cells) => batch!(FloatType, cells),
+            F64(cells) => batch!(DoubleType, cells),
+            Text(cells) => {
+                let cells: Vec<_> = cells.iter().map(|cell| cell.map(ByteArray::from)).collect();
+                batch!(ByteArrayType, &cells);
+            }
+            Fixed(cells) => {
+                let cells: Vec<_> = cells.iter().map(|cell| cell.clone().map(FixedLenByteArray::from)).collect();
+                batch!(FixedLenByteArrayType, &cells);
+            }
+        }
+        writer.close().unwrap();
+    }
+}
+
+/// Writes a table of these fields, all optional, group after group.
+fn table(folder: &Folder, fields: &[&str], groups: &[Vec<Column>], compression: Compression) -> PathBuf {
+    let path = folder.path().join("t.parquet");
+    let fields: String = fields.iter().map(|field| format!("optional {field}; ")).collect();
+    let schema = Arc::new(parse_message_type(&format!("message t {{ {fields} }}")).unwrap());
+    let properties = WriterProperties::builder().set_compression(compression).set_data_page_row_count_limit(50);
+    let properties = Arc::new(properties.set_write_batch_size(10).build());
+    let mut file = SerializedFileWriter::new(File::create(&path).unwrap(), schema, properties).unwrap();
+    for columns in groups {
+        let mut group = file.next_row_group().unwrap();
+        for column in columns {
+            column.write(group.next_column().unwrap().unwrap());
+        }
+        group.close().unwrap();
+    }
+    file.close().unwrap();
+    path
+}
+
+fn plain(folder: &Folder, fields: &[&str], columns: Vec<Column>) -> PathBuf {
+    table(folder, fields, &[columns], Compression::UNCOMPRESSED)
+}
+
+fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
+    let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
+    TableOptions { columns, row_names, missing, header: None }
+}
+
+/// Cars: names, numbers, a date.
+fn cars(folder: &Folder) -> PathBuf {
+    let fields = ["binary name (STRING)", "double price", "int32 built (DATE)", "int64 seats", "binary fuel (STRING)"];
+    plain(
+        folder,
+        &fields,
+        vec![
+            Text(vec![Some("mini"), Some("golf"), None]),
+            F64(vec![Some(1.5), None, Some(3.5)]),
+            I32(vec![Some(1), Some(2), Some(3)]),
+            I64(vec![Some(4), Some(5), Some(2)]),
+            Text(vec![Some("petrol"), Some("diesel"), None]),
+        ],
+    )
+}
+
+#[test]
+fn every_kind_of_number() {
+    let folder = Folder::new();
+    let fields = [
+        "boolean flag",
+        "int32 small (INTEGER(8, true))",
+        "int32 unsigned (INTEGER(32, false))",
+        "int64 large (INTEGER(64, false))",
+        "int32 price (DECIMAL(9, 2))",
+        "int64 sum (DECIMAL(18, 3))",
+        "fixed_len_byte_array(3) wide (DECIMAL(6, 1))",
+        "fixed_len_byte_array(2) half (FLOAT16)",
+        "float single",
+        "double double",
+    ];
+    let path = plain(
+        &folder,
+        &fields,
+        vec![
+            Bool(vec![Some(true), Some(false)]),
+            I32(vec![Some(-128), Some(127)]),
+            I32(vec![Some(-1), Some(1)]),
+            I64(vec![Some(-1), Some(1)]),
+            I32(vec![Some(-1234), Some(99)]),
+            I64(vec![Some(1_500), Some(-1)]),
+            Fixed(vec![Some(vec![0xff, 0xff, 0x9c]), Some(vec![0, 0, 100])]),
+            Fixed(vec![Some(vec![0x00, 0x3e]), Some(vec![0x00, 0xc0])]),
+            F32(vec![Some(0.1), Some(-2.5)]),
+            F64(vec![Some(0.1), Some(1e300)]),
+        ],
+    );
+    let source = ParquetSource::open(&path, &TableOptions::default()).unwrap();
+    let (u32_max, u64_max) = (f64::from(u32::MAX), u64::MAX as f64);
+    let wanted = [
+        [1.0, -128.0, u32_max, u64_max, -12.34, 1.5, -10.0, 1.5, f64::from(0.1f32), 0.1],
+        [0.0, 127.0, 1.0, 1.0, 0.99, -0.001, 10.0, -2.0, -2.5, 1e300],
+    ];
+    assert_eq!(numbers(&source, 1).unwrap(), wanted.concat());
+    assert_eq!(source.shape().element, ElementType::F64);
+    assert_eq!(source.feature_names().len(), 10);
+    // Single precision stays what it is when nothing else is read.
+    let source = ParquetSource::open(&path, &options(&["single", "half"], false, Missing::Error)).unwrap();
+    assert_eq!(source.shape().element, ElementType::F32);
+    assert_eq!(numbers(&source, 2).unwrap(), [f64::from(0.1f32), 1.5, -2.5, -2.0]);
+}
+
+#[test]
+fn columns_row_names_and_nulls() {
+    let folder = Folder::new();
+    let path = cars(&folder);
+    let source = ParquetSource::open(&path, &options(&["seats", "price"], true, Missing::Drop)).unwrap();
+    assert_eq!(source.feature_names(), ["seats", "price"]);
+    assert_eq!(numbers(&source, 5).unwrap(), [4.0, 1.5, 2.0, 3.5]);
+    assert_eq!((source.dropped_rows(), source.table_row(1)), (&[1][..], 2));
+    assert_eq!([source.row_name(0), source.row_name(1), source.row_name(2)], [Some("mini"), Some(""), None]);
+    let source = ParquetSource::open(&path, &options(&["numeric"], false, Missing::Drop)).unwrap();
+    assert_eq!(source.feature_names(), ["price", "seats"]);
+    // Names may be numbers.
+    let path = plain(&folder, &["int64 id", "double x"], vec![I64(vec![Some(7)]), F64(vec![Some(1.0)])]);
+    let source = ParquetSource::open(&path, &options(&[], true, Missing::Error)).unwrap();
+    assert_eq!((source.row_name(0), source.feature_names()), (Some("7"), &["x".to_string()][..]));
+    // What pandas made from an index is data only when asked for.
+    let fields = ["double x", "int64 __index_level_0__"];
+    let path = plain(&folder, &fields, vec![F64(vec![Some(1.0)]), I64(vec![Some(7)])]);
+    let names = |columns: &[&str]| {
+        let source = ParquetSource::open(&path, &options(columns, false, Missing::Error)).unwrap();
+        source.feature_names().to_vec()
+    };
+    assert_eq!((names(&[]).len(), names(&["numeric"]).len(), names(&["__index_level_0__"]).len()), (1, 1, 1));
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let folder = Folder::new();
+    let path = cars(&folder);
+    let refused = |options: &TableOptions| open(&path, options).unwrap_err();
+    let remedy = "--columns numeric takes the 2 columns of numbers: price, seats";
+    for (asked, words) in [
+        (
+            options(&[], false, Missing::Error),
+            "\"name\" (text), \"built\" (a date), \"fuel\" (text) do not hold numbers",
+        ),
+        (options(&[], false, Missing::Error), "--row-names says that the first column holds names"),
+        (options(&[], true, Missing::Error), remedy),
+        (options(&["price", "fuel"], false, Missing::Error), "column \"fuel\" (text) does not hold numbers"),
+        (options(&["price"], false, Missing::Error), "row 1, column \"price\" is missing (null or NaN); leave such"),
+        (options(&["price"], false, Missing::Error), "--missing drop"),
+    ] {
+        let error = refused(&asked);
+        assert!(matches!(error, Error::Data(_)), "{error:?}");
+        assert!(error.to_string().contains(words) && error.to_string().contains("t.parquet"), "{error}");
+    }
+    let error = refused(&options(&["cost"], false, Missing::Error));
+    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+    assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
+    let error = refused(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
+    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+
+    let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
+    let message = |path: &PathBuf, missing| open(path, &options(&[], false, missing)).unwrap_err().to_string();
+    let infinite = cells(vec![Some(1.0), Some(f64::NEG_INFINITY)]);
+    assert!(message(&infinite, Missing::Drop).contains("row 1, column \"x\" is not finite"));
+    let hollow = cells(vec![None, Some(f64::NAN)]);
+    assert!(message(&hollow, Missing::Drop).contains("each of the 2 rows has a missing cell"));
+    assert!(message(&hollow, Missing::Error).contains("row 0, column \"x\" is missing"));
+    assert!(message(&cells(vec![]), Missing::Error).contains("no row of data"));
+    let only = plain(&folder, &["binary a (STRING)"], vec![Text(vec![Some("u")])]);
+    assert!(message(&only, Missing::Error).contains("no column holds numbers only"));
+    let nested = "message t { required group a { required double b; } required double c; }";
+    let schema = Arc::new(parse_message_type(nested).unwrap());
+    let mut file = SerializedFileWriter::new(File::create(&only).unwrap(), schema, Arc::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    while let Some(mut column) = group.next_column().unwrap() {
+        column.typed::<DoubleType>().write_batch(&[1.0], None, None).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+    assert!(message(&only, Missing::Error).contains("column \"a.b\" (nested) does not hold numbers"));
+}
+
+#[test]
+fn every_compression_that_is_read() {
+    let folder = Folder::new();
+    let columns = || vec![vec![F64((0..300).map(|i| Some(f64::from(i % 7))).collect())]];
+    let wanted: Vec<f64> = (0..300).map(|i| f64::from(i % 7)).collect();
+    for compression in [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::ZSTD(ZstdLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+    ] {
+        let path = table(&folder, &["double x"], &columns(), compression);
+        let data = open(&path, &TableOptions::default()).unwrap_or_else(|e| panic!("{compression}: {e}"));
+        assert!(matches!(data, Data::Parquet(_)));
+        assert_eq!(numbers(&data, 70).unwrap(), wanted, "{compression}");
+    }
+}
+
+/// A byte changed or lost anywhere is an error or other numbers, never a panic, a hang or a number that is not finite.
+#[test]
+fn damage_is_survived() {
+    let folder = Folder::new();
+    let cells = || vec![F64((0..60).map(|i| (i % 9 != 0).then_some(f64::from(i))).collect())];
+    let path = table(&folder, &["double x"], &[cells(), cells()], Compression::SNAPPY);
+    let whole = std::fs::read(&path).unwrap();
+    let mut dice = Dice(5);
+    let mut damaged: Vec<Vec<u8>> = (0..whole.len()).step_by(7).map(|end| whole[..end].to_vec()).collect();
+    for _ in 0..1500 {
+        let mut bytes = whole.clone();
+        for _ in 0..=dice.below(3) {
+            let place = 4 + dice.below(whole.len() - 4);
+            bytes[place] = dice.roll() as u8;
+        }
+        damaged.push(bytes);
+    }
+    let asked = options(&[], false, Missing::Drop);
+    let mut refused = 0;
+    for bytes in damaged {
+        match ParquetSource::open(folder.file("d.parquet", bytes), &asked).and_then(|source| numbers(&source, 50)) {
+            Ok(numbers) => assert!(numbers.iter().all(|number| number.is_finite())),
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 300, "{refused}");
+    let cut = ParquetSource::open(folder.file("d.parquet", &whole[..whole.len() - 9]), &asked).unwrap_err();
+    assert!(matches!(cut, Error::Broken { .. }) && cut.to_string().contains("write it anew"), "{cut}");
+}
+
+#[test]
+fn a_file_that_grows_is_noticed() {
+    let folder = Folder::new();
+    let path = plain(&folder, &["double x"], vec![F64(vec![Some(1.0), Some(2.0)])]);
+    let source = ParquetSource::open(&path, &TableOptions::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
+    let error = numbers(&source, 1).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }) && error.to_string().contains("bytes when it was opened"), "{error}");
+}
+
+#[cfg(feature = "csv")]
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The same table as text and as parquet gives the same samples, names and left-out rows.
+    #[test]
+    fn the_same_as_the_table_in_text(
+        groups in prop::collection::vec(1usize..300, 1..5), holes in 0usize..4, step in 1usize..400, seed: u64,
+    ) {
+        let mut dice = Dice(seed);
+        let mut text = "id,x,y\n".to_string();
+        let mut parts = Vec::new();
+        let mut row = 0i64;
+        for &rows in &groups {
+            let (mut ids, mut xs, mut ys) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..rows {
+                let mut cell = || (dice.below(10) >= holes).then(|| dice.below(100_000) as f64 / 64.0);
+                let (x, y) = (cell(), cell());
+                let shown = |cell: Option<f64>| cell.map_or("NA".to_string(), |cell| format!("{cell:?}"));
+                text += &format!("{row},{},{}\n", shown(x), shown(y));
+                ids.push(Some(row));
+                xs.push(x);
+                ys.push(y);
+                row += 1;
+            }
+            parts.push(vec![I64(ids), F64(xs), F64(ys)]);
+        }
+        let folder = Folder::new();
+        let path = table(&folder, &["int64 id", "double x", "double y"], &parts, Compression::SNAPPY);
+        let asked = options(&["y", "x"], true, Missing::Drop);
+        let csv = CsvSource::open(folder.file("t.csv", text), &asked);
+        let parquet = ParquetSource::open(path, &asked);
+        let (Ok(csv), Ok(parquet)) = (&csv, &parquet) else {
+            prop_assert!(csv.is_err() && parquet.is_err());
+            return Ok(());
+        };
+        prop_assert_eq!(csv.shape(), parquet.shape());
+        prop_assert_eq!(csv.dropped_rows(), parquet.dropped_rows());
+        prop_assert_eq!(numbers(csv, step).unwrap(), numbers(parquet, step).unwrap());
+        for sample in 0..csv.shape().samples {
+            prop_assert_eq!(csv.row_name(sample), parquet.row_name(sample));
+            prop_assert_eq!(csv.table_row(sample), parquet.table_row(sample));
+        }
+    }
+}

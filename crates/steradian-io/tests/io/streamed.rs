@@ -1,0 +1,148 @@
+//! A streamed array against the mapped one: same numbers, whatever is asked by whom, and errors where the file ends.
+
+use std::fs::OpenOptions;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use proptest::prelude::*;
+use steradian::{Error, Grid, Source};
+use steradian_io::{NpySource, StreamedNpy, TableOptions, open};
+
+use crate::common::{Dice, Folder, block_numbers, dictionary, encode, npy, npy_with, numbers};
+
+/// An array of consecutive numbers, as far as the type tells them apart.
+fn array(folder: &Folder, descr: &str, dimensions: &[usize], align: usize) -> std::path::PathBuf {
+    let count = dimensions.iter().product::<usize>();
+    let data = encode(descr, (0..count).map(|i| ((i * 31) % 251) as f64));
+    folder.file("a.npy", npy_with(1, &dictionary(descr, false, dimensions), align, &data))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn numbers_are_those_of_the_mapped_file(
+        descr in prop::sample::select(vec!["|u1", "<u2", ">u2", "<f4", ">f4", "<f8", ">f8"]),
+        // Old headers are a multiple of 16; those of other programs may end anywhere.
+        align in prop::sample::select(vec![64usize, 16, 1]),
+        samples in 1usize..1500,
+        features in 1usize..40,
+        step in 1usize..700,
+        more in prop::sample::select(vec![0u64, 50_000, u64::MAX]),
+        threads in 1usize..4,
+        announced in any::<bool>(),
+    ) {
+        let folder = Folder::new();
+        let path = array(&folder, descr, &[samples, features], align);
+        let streamed = StreamedNpy::open(&path).unwrap().widen(threads, more).unwrap();
+        let before = streamed.held_bytes(threads);
+        if announced {
+            streamed.announce(&[0..samples / 2, samples / 2..samples], threads);
+        }
+        prop_assert_eq!(numbers(&streamed, step).unwrap(), numbers(&NpySource::open(&path).unwrap(), step).unwrap());
+        prop_assert_eq!(streamed.held_bytes(threads), before);
+    }
+}
+
+#[test]
+fn threads_at_random_places_see_the_same_numbers() {
+    let folder = Folder::new();
+    let (samples, features) = (6000, 500);
+    let path = array(&folder, "<f4", &[samples, features], 64);
+    let mapped = NpySource::open(&path).unwrap();
+    for more in [0, u64::MAX] {
+        let streamed = StreamedNpy::open(&path).unwrap().widen(3, more).unwrap();
+        streamed.announce(&[0..2048, 2048..4096, 4096..6000], 3);
+        let read = |source: &dyn Source, rows: std::ops::Range<usize>| {
+            let mut found = Vec::new();
+            source.visit(rows, &mut |block| {
+                block_numbers(block, &mut found);
+                Ok(())
+            })?;
+            Ok::<_, Error>(found)
+        };
+        std::thread::scope(|scope| {
+            for seed in 0..6 {
+                let (mapped, streamed) = (&mapped, &streamed);
+                scope.spawn(move || {
+                    let mut dice = Dice(seed);
+                    for _ in 0..60 {
+                        let first = dice.below(samples);
+                        let rows = first..(first + 1 + dice.below(400)).min(samples);
+                        let other = dice.below(samples - 100);
+                        // Two tiles at a time, as pair passes have them: a thread that holds one must not wait for itself.
+                        let mut seen = (Vec::new(), Vec::new());
+                        let done = streamed.visit(rows.clone(), &mut |block| {
+                            block_numbers(block, &mut seen.0);
+                            seen.1 = read(streamed, other..other + 100)?;
+                            Ok(())
+                        });
+                        done.unwrap();
+                        assert_eq!(seen.0, read(mapped, rows).unwrap());
+                        assert_eq!(seen.1, read(mapped, other..other + 100).unwrap());
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_pass_is_read_once_and_in_a_ring_of_the_size_it_says() {
+    let folder = Folder::new();
+    let path = array(&folder, "|u1", &[5000, 3000], 64);
+    let least = StreamedNpy::open(&path).unwrap();
+    let block = Grid::new(5000, 3000, 0).block_rows() * 3000;
+    assert_eq!(least.ring(), (2, block));
+    assert!(least.held_bytes(2) < 2 * block as u64 + 32_768);
+    let wide = least.widen(2, u64::MAX).unwrap();
+    let (slots, chunk) = wide.ring();
+    assert!(slots == 4 && chunk > block && chunk <= 8 << 20, "{slots} {chunk}");
+    assert!(wide.measured_rate().unwrap() > 0.0);
+}
+
+#[test]
+fn arrays_are_streamed_only_when_they_must_be() {
+    let folder = Folder::new();
+    let path = array(&folder, "|u1", &[100, 1000], 64);
+    let opened =
+        |memory| format!("{:?}", open(&path, &TableOptions::default()).unwrap().streamed_beyond(memory).unwrap());
+    assert!(opened(None).starts_with("Npy"));
+    assert!(opened(Some(100_000)).starts_with("Npy"));
+    assert!(opened(Some(99_999)).starts_with("Streamed"));
+    let fortran = folder.file("f.npy", npy("|u1", true, &[100, 1000], &[7; 100_000]));
+    let data = open(&fortran, &TableOptions::default()).unwrap().streamed_beyond(Some(10)).unwrap();
+    assert!(format!("{data:?}").starts_with("Npy"));
+    let message = StreamedNpy::open(&fortran).unwrap_err().to_string();
+    assert!(message.contains("Fortran") && message.contains("ascontiguousarray"), "{message}");
+}
+
+#[test]
+fn a_file_that_shrinks_in_the_middle_of_a_pass_is_an_error_with_the_byte() {
+    let folder = Folder::new();
+    let path = array(&folder, "|u1", &[4096, 4096], 64);
+    let streamed = StreamedNpy::open(&path).unwrap();
+    streamed.announce(std::slice::from_ref(&(0..4096)), 1);
+    let cut = AtomicBool::new(false);
+    let mut failure = None;
+    for first in (0..4096).step_by(256) {
+        let visited = streamed.visit(first..first + 256, &mut |_| {
+            if first == 512 && !cut.swap(true, Ordering::Relaxed) {
+                OpenOptions::new().write(true).open(&path).unwrap().set_len(9_000_000).unwrap();
+            }
+            Ok(())
+        });
+        if let Err(error) = visited {
+            failure = Some((first, error));
+            break;
+        }
+    }
+    let (first, error) = failure.expect("the file ends before the pass does");
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert_eq!(first, (9_000_000 - 128) / 4096 / 256 * 256, "earlier rows are still there");
+    let message = error.to_string();
+    for hint in ["a.npy", "ends at byte 9000000", "had 16777344 bytes", "has 9000000 now", "run again"] {
+        assert!(message.contains(hint), "no {hint:?} in {message}");
+    }
+    // The same again, not a stale answer and not a hang.
+    assert!(streamed.visit(first..first + 256, &mut |_| Ok(())).is_err());
+}
