@@ -85,6 +85,13 @@ impl Settings {
                 other => return Err(PyValueError::new_err(format!("screen = {other:?} is not known"))),
             };
         }
+        if self.counting.as_deref() == Some("exact") && !matches!(config.screen, Screen::Cone(_)) {
+            return Err(PyValueError::new_err(format!(
+                "exact=True is about the cone, which the method {} does not have; use AngularEmbedding with screen=\"cone\", or \
+                 leave exact out",
+                config.method.name()
+            )));
+        }
         if let Some(name) = &self.scale {
             config.scaling = named("scale", name)?;
         }
