@@ -53,8 +53,7 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
     let found = Found {
         center: point,
         vectors,
-        shares: None,
-        variances: None,
+        eigenvalues: None,
         certificate: Certificate {
             residual: f64::NAN,
             sine_bound: f64::NAN,

@@ -155,7 +155,7 @@ fn embed(
         config.tolerance = tolerance;
         match steradian::fit(&config, &samples, runner) {
             // Fewer directions than components: fewer components.
-            Err(Error::Asked(_)) => {}
+            Err(Error::RankExceeded { .. } | Error::Asked(_)) => {}
             Err(Error::Data(_)) => return Ok(None),
             other => return other.map(Some),
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::block::Block;
-use crate::config::{Angle, Config, Counting, Method, Screen, Solver};
+use crate::config::{Angle, Config, Counting, Screen, Solver};
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::model::Model;
@@ -21,7 +21,6 @@ use crate::run::{Local, Runner};
 use crate::solve::fit_on;
 use crate::source::{Shape, Source};
 use crate::sum::Sum;
-use crate::sums::{Distances, Precision};
 
 /// The way to the processes that hold the rows.
 pub trait Dispatch: Sync {
@@ -54,18 +53,6 @@ impl<'a> Cluster<'a> {
         let mut model = fit_on(&Config { solver, ..apart }, source, self)?;
         model.config = config.clone();
         Ok(model)
-    }
-
-    /// The total variance of the data of the fit, in the units of the variances.
-    pub fn total_variance(&self, model: &Model, source: &Remote<'_>) -> Result<f64> {
-        if model.config.method != Method::Pca {
-            return model.robust_total_variance(source, self);
-        }
-        let element = source.shape().element;
-        let vectors = model.components.transposed();
-        let measured = self.run(&Distances::new(&model.center, &vectors, Precision::Double, element), source)?;
-        let squares: f64 = measured.lengths.iter().map(|length| length * length).sum();
-        Ok(squares / (self.samples as f64 - 1.0))
     }
 }
 

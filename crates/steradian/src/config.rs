@@ -207,7 +207,7 @@ pub enum Scaling {
 pub enum Components {
     /// This many.
     Count(usize),
-    /// As many as explain this share of the robust variance.
+    /// As many as explain this fraction of the total variance (see [`Model::total_variance`](crate::Model)).
     Share(f64),
     /// As many as stand out from noise (parallel analysis on the sphere).
     Auto,
@@ -368,8 +368,6 @@ pub struct Config {
     pub memory_limit: Option<u64>,
     /// Whether scores under the model are robust unless asked otherwise.
     pub robust_scores: bool,
-    /// Whether the total robust variance is wanted, which variances are shares of; it reads some samples once more.
-    pub total_variance: bool,
 }
 
 impl Config {
@@ -407,7 +405,6 @@ impl Config {
             seed: 0,
             memory_limit: None,
             robust_scores: false,
-            total_variance: false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A model out of a subspace, however it was found: signs, variances, cutoffs.
 
 use super::embed::SCALE_SCORES;
-use crate::config::{Config, Solver};
+use crate::config::{Config, Solver, Weighting};
 use crate::diagnose;
 use crate::error::Result;
 use crate::linalg::Matrix;
@@ -9,8 +9,8 @@ use crate::model::{Certificate, Model};
 use crate::run::Runner;
 use crate::signs::fix_sign;
 use crate::source::Source;
-use crate::sums::{Distances, DistancesSum, Precision};
-use crate::univariate::robust_scale;
+use crate::sums::{Distances, Precision};
+use crate::total::Explained;
 
 /// A subspace that a method outside this crate has found.
 #[derive(Debug, Clone)]
@@ -19,10 +19,8 @@ pub struct Found {
     pub center: Vec<f64>,
     /// Orthonormal columns, D x d, in order.
     pub vectors: Matrix,
-    /// Eigenvalues on the sphere, where the method has such.
-    pub shares: Option<Vec<f64>>,
-    /// Variances along the columns; `None` takes the squared robust scale of the scores.
-    pub variances: Option<Vec<f64>>,
+    /// Eigenvalues of `sum w^2 (x - mu)(x - mu)'` over the sum of the weights, where the columns are its eigenvectors.
+    pub eigenvalues: Option<Vec<f64>>,
     /// Steps of each iteration.
     pub iterations: Vec<usize>,
     /// How sure the answer is.
@@ -44,17 +42,18 @@ pub fn assemble(
     let every = (shape.samples * d).div_ceil(SCALE_SCORES);
     let distances = Distances::new(&found.center, &found.vectors, Precision::Working, shape.element);
     let measured = runner.run(&distances.with_scores(None, every), source)?;
+    let explained = Explained::new(config, found.eigenvalues.as_deref(), &measured, None, d);
     Ok(Model {
         config: config.clone(),
         solver: Solver::Auto,
         shape: shape.clone(),
         components: signed_rows(&found.vectors),
-        variances: found.variances.unwrap_or_else(|| robust_variances(&measured, d)),
+        variances: explained.variances,
+        total_variance: Some(explained.total),
         cutoffs: diagnose::cutoffs(&measured, d, shape.features),
         center: found.center,
         scale: None,
-        shares: found.shares,
-        total_variance: None,
+        shares: found.eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm),
         chosen: None,
         kept: vec![true; shape.samples],
         cone: None,
@@ -66,12 +65,6 @@ pub fn assemble(
         passes: runner.passes() - passes_before,
         warnings: found.warnings,
     })
-}
-
-/// The squared robust scale of the scores along each of `d` components.
-pub(super) fn robust_variances(measured: &DistancesSum, d: usize) -> Vec<f64> {
-    let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
-    (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect()
 }
 
 /// Columns as rows, each with its sign by the one rule.

@@ -9,7 +9,7 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
-use super::assemble::{robust_variances, signed_rows};
+use super::assemble::signed_rows;
 use super::certify::Certified;
 use super::cosines::{self, Cosines};
 use super::decompose::{Decomposer, require_directions};
@@ -18,7 +18,7 @@ use super::refine;
 use super::rounds::{Fitted, Wanted};
 use super::within::WithinMatrix;
 use crate::center::{self, mean};
-use crate::config::{Center, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
+use crate::config::{Center, Components, Cone, Config, Loss, Outlyingness, Screen, Solver, Weighting};
 use crate::diagnose;
 use crate::error::{Error, Result};
 use crate::model::{Certificate, ConeReport, Model};
@@ -26,6 +26,7 @@ use crate::run::Runner;
 use crate::screen::cone::{self, Directed};
 use crate::source::Source;
 use crate::sums::{Directions, Distances, DistancesSum, Precision};
+use crate::total::Explained;
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
@@ -186,6 +187,9 @@ impl<R: Runner> Fit<'_, R> {
                 100.0 * inside as f64 / n as f64
             ));
         }
+        if inside < self.d && matches!(self.config.components, Components::Share(_)) {
+            return Err(Error::RankExceeded { n_components: self.d, rank: inside, of: "the samples in the cone" });
+        }
         if inside < self.d {
             return Err(Error::asked(format!(
                 "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
@@ -231,9 +235,7 @@ impl<R: Runner> Fit<'_, R> {
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
-            return Err(Error::asked(format!(
-                "n_components = {d} exceeds the rank {rank} of the centered data; ask for at most {rank}"
-            )));
+            return Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" });
         }
         Ok(())
     }
@@ -255,12 +257,7 @@ impl<R: Runner> Fit<'_, R> {
         if config.loss == Loss::Sine {
             self.objective.push(refine::objective(&measured.sines, &measured.lengths, kept.as_deref()));
         }
-        let variances = if config.weighting == Weighting::Uniform && config.screen == Screen::Everyone {
-            let n = shape.samples as f64;
-            certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
-        } else {
-            robust_variances(&measured, d)
-        };
+        let explained = Explained::new(config, Some(&certified.values), &measured, kept.as_deref(), d);
         let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
         let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
         let cutoffs = diagnose::cutoffs(&measured, d, shape.features);
@@ -284,8 +281,8 @@ impl<R: Runner> Fit<'_, R> {
             scale: None,
             components: signed_rows(&vectors),
             shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
-            variances,
-            total_variance: None,
+            variances: explained.variances,
+            total_variance: Some(explained.total),
             chosen: None,
             kept: kept.unwrap_or_else(speaks),
             cone,
