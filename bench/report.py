@@ -59,7 +59,9 @@ def ratio_table(outcome: Outcome, problem: str) -> str:
         name, seconds = (TITLES[peer.contender.name], peer.seconds) if peer else ("none is accurate", None)
         ratio = outcome.ratio(shape, problem)
         times = "-" if ratio is None else f"{ratio:.2f}x"
-        body.append([shape.title, name, digits(seconds), digits(ours.own_seconds), ours.report.get("solver", "-"), times])
+        body.append(
+            [shape.title, name, digits(seconds), digits(ours.own_seconds), ours.report.get("solver", "-"), times]
+        )
     return table(["", "fastest accurate peer", "its seconds", "ours", "our solver", "ratio"], body)
 
 
@@ -73,7 +75,8 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
         ("To reach", table(REACH_HEAD, [list(vars(row).values()) for row in rows(outcome)])),
         (
             "Seconds",
-            least + "Both: from before the file is opened until the components are there. Imports of peers, the start of "
+            least
+            + "Both: from before the file is opened until the components are there. Imports of peers, the start of "
             "our process and the writing of our model are not counted; the wall time of our whole process is in brackets. "
             f"\\* not accurate: sine above {ACCURATE:g} (peers), bound above {CERTIFIED:g} (ours).\n\n"
             + by_shape(outcome, plain, seconds_cell),
@@ -81,14 +84,12 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
         (
             "Peak resident memory, MB",
             "Ours: above the pages of the mapped file. Peers: all of the process, libraries included. "
-            "MB are 2^20 bytes.\n\n"
-            + by_shape(outcome, plain, lambda result: f"{result.peak_mb:.0f}"),
+            "MB are 2^20 bytes.\n\n" + by_shape(outcome, plain, lambda result: f"{result.peak_mb:.0f}"),
         ),
         (
             "Sine of the largest angle to the exact subspace",
             "The exact one is found in f64 through the n x n matrix. "
-            "Some peers start at random: the median of the rounds.\n\n"
-            + by_shape(outcome, plain, sine_cell),
+            "Some peers start at random: the median of the rounds.\n\n" + by_shape(outcome, plain, sine_cell),
         ),
         ("AE against the fastest accurate peer", ratio_table(outcome, "ae")),
         ("TAE against the fastest accurate peer", ratio_table(outcome, "tae")),
@@ -113,7 +114,15 @@ def sections(outcome: Outcome) -> list[tuple[str, str]]:
 def baselines_text(outcome: Outcome) -> str:
     """Seconds and steps of the methods of others, ours and by hand."""
     body = [
-        [BASELINES[b.name], b.shape.title, digits(b.peer), str(b.peer_steps), digits(b.ours), str(b.our_steps), f"{b.ratio:.1f}x"]
+        [
+            BASELINES[b.name],
+            b.shape.title,
+            digits(b.peer),
+            str(b.peer_steps),
+            digits(b.ours),
+            str(b.our_steps),
+            f"{b.ratio:.1f}x",
+        ]
         for b in outcome.baselines
     ]
     note = "To the same tolerance: 1e-4 in every coordinate (TGA), a residual of 1e-7 (PCP).\n\n"

@@ -28,7 +28,7 @@ def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
     with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
         AngularEmbedding(2).fit(with_cell(value, dtype))
     model = AngularEmbedding(2).fit(GOOD)
-    for use in (model.transform, model.predict, model.diagnose, lambda X: model.transform(X, robust=True)):
+    for use in (model.transform, model.predict, model.diagnose, lambda X: model.transform(X, robust_scores=True)):
         with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
             use(with_cell(value, dtype))
 

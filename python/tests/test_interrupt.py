@@ -50,7 +50,10 @@ def test_ctrl_c_stops_a_fit(large: np.ndarray, delay: float) -> None:
 
 def test_ctrl_c_stops_transform_and_diagnose(large: np.ndarray) -> None:
     model = AngularEmbedding.paper(20).fit(large[:500])
-    for use in (lambda: model.transform(large, robust=True), lambda: [model.diagnose(large) for _ in range(200)]):
+    for use in (
+        lambda: model.transform(large, robust_scores=True),
+        lambda: [model.diagnose(large) for _ in range(200)],
+    ):
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
 import steradian
-from steradian import EMPCA, PCA, AngularEmbedding, GrassmannAverage
+from steradian import EMPCA, PCA, AngularEmbedding, GrassmannAverage, OutlyingnessScreen
 
 SAME = [
     (["--method", "ae"], AngularEmbedding.paper(2)),
@@ -146,3 +147,42 @@ def test_exact_is_the_command_lines(program: str, table: np.ndarray, tmp_path: P
     shown = json.loads(run(program, "inspect", tmp_path / "ours", "--json"))
     assert shown["parameters"]["counting"] == "exact"
     assert shown["parameters"]["exact"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_scores_are_robust_where_the_model_says_so(program: str, tmp_path: Path, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 40)) * 5 + 0.05 * rng.standard_normal((200, 40))
+    X[np.arange(200), rng.integers(0, 40, 200)] += 50
+    X = X.astype(dtype)
+    np.save(tmp_path / "x.npy", X)
+    for options, is_robust in [(["--robust-scores"], True), ([], False)]:
+        run(program, "fit", tmp_path / "x.npy", "-o", tmp_path / "model", "-d", 2, *options)
+        run(program, "transform", tmp_path / "model", tmp_path / "x.npy", "-o", tmp_path / "scores.npy")
+        model = AngularEmbedding.load(tmp_path / "model")
+        np.testing.assert_array_equal(model.transform(X), np.load(tmp_path / "scores.npy"))
+        np.testing.assert_array_equal(model.transform(X), model.transform(X, robust_scores=is_robust))
+        other = model.transform(X, robust_scores=not is_robust)
+        assert np.abs(model.transform(X) - other).max() > 5
+
+
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [
+        (AngularEmbedding(2), "robust"),
+        (AngularEmbedding.paper(2), "ae"),
+        (PCA(2), "pca"),
+        (EMPCA(2), "empca"),
+        (OutlyingnessScreen(), "robust"),
+    ],
+)
+def test_exact_needs_a_cone(table: np.ndarray, estimator: Any, method: str) -> None:
+    with pytest.raises(ValueError, match=rf'exact=True .* the method {method} does not have; use .*screen="cone"'):
+        estimator.fit(table, exact=True)
+    assert not hasattr(estimator, "support_")
+
+
+def test_only_pca_has_a_mean(table: np.ndarray) -> None:
+    np.testing.assert_array_equal(PCA(2).fit(table).mean_, PCA(2).fit(table).center_)
+    for estimator in (AngularEmbedding(2), AngularEmbedding.paper(2), EMPCA(2), GrassmannAverage(2)):
+        assert not hasattr(estimator.fit(table), "mean_")

@@ -152,8 +152,10 @@ def test_scores_are_those_of_one_machine_and_other_columns_stay(spark: SparkSess
     assert [row.id for row in scores] == [row.id for row in frame.select("id").collect()]
     np.testing.assert_array_equal([row.scores for row in scores], model.transform(X))
     np.testing.assert_array_equal([row.x for row in scores], X)
-    robust = model.transform(frame, robust=True).select("scores").collect()
-    np.testing.assert_allclose([row.scores for row in robust], model.transform(X, robust=True), rtol=1e-9, atol=1e-9)
+    robust = model.transform(frame, robust_scores=True).select("scores").collect()
+    np.testing.assert_allclose(
+        [row.scores for row in robust], model.transform(X, robust_scores=True), rtol=1e-9, atol=1e-9
+    )
     with pytest.raises(ValueError, match="rename it first"):
         model.transform(model.transform(frame))
     with pytest.raises(ValueError, match="X has 2 features, but the model is expecting 6"):

@@ -17,9 +17,9 @@ use steradian::random::{Stream, normal_matrix};
 use steradian::{Certificate, Config, ElementType, Found, Iteration, Local, Model, Result, Runner, Source};
 use steradian::{assemble, center};
 
-use crate::method::trim;
 use crate::columns::{Columns, Number};
 use crate::count;
+use crate::method::trim;
 use crate::orthogonal_iteration::require_rank;
 
 /// Steps for one component before giving up.
@@ -54,8 +54,7 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
     let found = Found {
         center: point,
         vectors,
-        shares: None,
-        variances: None,
+        eigenvalues: None,
         certificate: Certificate {
             residual: f64::NAN,
             sine_bound: f64::NAN,

@@ -90,16 +90,13 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
             if config.weighting == Weighting::Uniform { "pca" } else { "ae" }
         ));
     }
-    let n = shape.samples as f64;
-    let sphere = config.weighting == Weighting::InverseNorm;
     let found = Found {
         certificate: Certificate {
             residual: columns.iter().fold(0.0f64, |m, r| m.max(*r)) / values[0],
             sine_bound: if gap > 0.0 { (all / gap).min(1.0) } else { 1.0 },
             converged,
         },
-        shares: sphere.then(|| values.clone()),
-        variances: (!sphere).then(|| values.iter().map(|l| l * n / (n - 1.0)).collect()),
+        eigenvalues: Some(values),
         center: point.clone(),
         vectors,
         iterations: vec![steps],
@@ -125,9 +122,7 @@ fn residual_norms(residual: &Matrix) -> Vec<f64> {
 pub(crate) fn require_rank(rank: usize, d: usize, samples: usize) -> Result<()> {
     match rank {
         0 => Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find"))),
-        rank if rank < d => Err(Error::asked(format!(
-            "n_components = {d} exceeds the rank {rank} of the centered data; ask for at most {rank}"
-        ))),
+        rank if rank < d => Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" }),
         _ => Ok(()),
     }
 }

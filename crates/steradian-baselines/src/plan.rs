@@ -1,8 +1,8 @@
 //! What a baseline will cost, and the refusal of what cannot be done.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step,
-    program_bytes, size,
+    Cells, Config, ElementType, Error, Grid, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step, program_bytes,
+    size,
 };
 
 use crate::count;

@@ -108,8 +108,7 @@ fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Search
     let found = Found {
         center,
         vectors,
-        shares: None,
-        variances: None,
+        eigenvalues: None,
         iterations: vec![outcome.steps],
         certificate: Certificate { residual: outcome.residual, sine_bound: f64::NAN, converged: outcome.converged },
         warnings,

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use steradian::{Config, Error, Journal, Origin, Result, Runner};
+use steradian_baselines::{any, fits_by_passes};
 use steradian_io::{Checkpoint, Data};
 
 use crate::args::FitArgs;
 use crate::outcome::{Stop, note, warn};
-use crate::work::{Work, plan};
+use crate::work::Work;
 
 /// A checkpoint that a fit is kept in.
 pub struct Kept {

@@ -67,7 +67,7 @@ pub fn interrupted() -> u8 {
 
 fn code(error: &Error) -> u8 {
     match error {
-        Error::Asked(_) => 2,
+        Error::Asked(_) | Error::RankExceeded { .. } => 2,
         Error::Data(_) | Error::Broken { .. } => 3,
         Error::Io { .. } => 4,
         Error::Cancelled => INTERRUPTED,

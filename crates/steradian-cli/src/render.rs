@@ -5,6 +5,7 @@ use std::io::Write;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
 use steradian::{Certificate, Error, Method, Model, Solver};
+use steradian_baselines::is_baseline;
 
 use crate::outcome::{Outcome, Stop};
 

@@ -1,6 +1,7 @@
 //! From options to a configuration: a method's preset, then what was asked on top of it.
 
-use steradian::{Center, Config, Counting, Error, Method, Result, Screen};
+use steradian::{Center, Config, Counting, Error, Result, Screen};
+use steradian_baselines::{TGA, TRIM, preset};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
 
@@ -14,8 +15,10 @@ impl FitOptions {
             Some(CenterChoice::File(path)) => config.center = Center::Given(steradian_io::read_vector(path)?),
         }
         self.cone.adjust(self.method.name(), &mut config.screen)?;
-        if let (Screen::Cone(cone), true) = (&mut config.screen, self.exact) {
-            cone.counting = Counting::Exact;
+        match (&mut config.screen, self.exact) {
+            (_, false) => {}
+            (Screen::Cone(cone), true) => cone.counting = Counting::Exact,
+            (_, true) => return Err(without_cone("--exact", self.method.name())),
         }
         match (&mut config.screen, self.directions) {
             (_, None) => {}
@@ -65,12 +68,17 @@ impl ConeOptions {
                 cone.recenter |= self.recenter;
                 Ok(())
             }
-            (_, Some((option, _))) => Err(Error::asked(format!(
-                "{option} is about the cone, which --method {method} does not have; use --method tae or leave {option} out"
-            ))),
+            (_, Some((option, _))) => Err(without_cone(option, method)),
             (_, None) => Ok(()),
         }
     }
+}
+
+/// The rejection of an option of the cone.
+fn without_cone(option: &str, method: &str) -> Error {
+    Error::asked(format!(
+        "{option} is about the cone, which --method {method} does not have; use --method tae or leave {option} out"
+    ))
 }
 
 impl FrameOptions {

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use steradian::{CancelToken, Config, Error, Journal, Local, Plan, Result, Runner, Source};
+use steradian::{CancelToken, Config, Error, Journal, Local, Result, Runner};
+use steradian_baselines::any;
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
 use crate::outcome;
@@ -53,7 +54,9 @@ impl Work {
         let data = self.open_beyond(path, options, config.memory_limit)?;
         let threads = self.runner.threads();
         let left = match config.memory_limit {
-            Some(limit) if matches!(data, Data::Streamed(_)) => limit - any::plan(config, &data, threads)?.peak_memory_bytes,
+            Some(limit) if matches!(data, Data::Streamed(_)) => {
+                limit - any::plan(config, &data, threads)?.peak_memory_bytes
+            }
             _ => u64::MAX,
         };
         data.widened(threads, left)

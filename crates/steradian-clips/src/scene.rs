@@ -27,11 +27,11 @@
 use rayon::prelude::*;
 use steradian::{Center, Components, Config, Error, Local, Method, Model, Result, Runner, Source, Weighting};
 
-use crate::statistics::ClipStatistics;
 use crate::level::gray_level;
 use crate::mode::ModeFinder;
 use crate::pixels;
 use crate::scores::{Scorer, spread};
+use crate::statistics::ClipStatistics;
 use crate::training::Training;
 
 /// The method of clips: angular embedding around the median of each pixel, in rounds.
@@ -127,6 +127,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     statistics.store(&mut model);
     model.shape = source.shape().clone();
     model.kept = training.taken;
+    model.config.method = SCENE;
     model.config.components = Components::Count(components);
     model.config.center = Center::Median;
     model.passes = runner.passes() - before;
@@ -168,7 +169,7 @@ fn embed(
         config.method = Method::Angular;
         match steradian::fit(&config, &samples, runner) {
             // Fewer directions than components: fewer components.
-            Err(Error::Asked(_)) => {}
+            Err(Error::RankExceeded { .. } | Error::Asked(_)) => {}
             Err(Error::Data(_)) => return Ok(None),
             other => return other.map(Some),
         }

@@ -8,10 +8,10 @@
 
 use steradian::{Error, Model, Result};
 
-use crate::statistics::ClipStatistics;
 use crate::filter::{beside, box_mean, grown_from, median_exceeds};
 use crate::level::gray_level;
 use crate::scores::Scorer;
+use crate::statistics::ClipStatistics;
 
 /// Gray levels that a difference has to exceed in any case.
 const LEVEL: f32 = 18.0;

@@ -14,6 +14,16 @@ pub enum Error {
     /// The request is wrong: a parameter out of range, data and model of different width, too little memory allowed.
     #[error("{0}")]
     Asked(String),
+    /// More components were requested than the centered data have directions.
+    #[error("n_components = {n_components} exceeds the rank {rank} of {of}; ask for at most {rank}")]
+    RankExceeded {
+        /// The requested number.
+        n_components: usize,
+        /// The largest number that is possible.
+        rank: usize,
+        /// The data of this rank, in words.
+        of: &'static str,
+    },
     /// The data are wrong: not finite, all rows equal, a single sample, an element type that is not read.
     #[error("{0}")]
     Data(String),

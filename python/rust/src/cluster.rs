@@ -273,21 +273,3 @@ pub fn fit_elsewhere(
     let remote = Remote::new(&dispatch, shape);
     dispatch.run(py, || fit_remote(&config, &remote, &Cluster::new(&remote, local))).map(Model::from)
 }
-
-/// The total variance of data that lie in other processes, in the units of the variances of their model.
-#[pyfunction]
-#[pyo3(signature = (elsewhere, like, samples, model, *, threads=0))]
-pub fn total_variance_elsewhere(
-    py: Python<'_>,
-    elsewhere: Py<PyAny>,
-    like: &Samples,
-    samples: usize,
-    model: &Model,
-    threads: usize,
-) -> PyResult<f64> {
-    let shape = shape_like(like, samples);
-    let local = Local::new(threads).map_err(exception)?;
-    let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
-    let remote = Remote::new(&dispatch, shape);
-    dispatch.run(py, || model.library().total_variance_on(&remote, &Cluster::new(&remote, local)))
-}

@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::cluster::{Job, Sum, fit_elsewhere, total_variance_elsewhere};
+    use crate::cluster::{Job, Sum, fit_elsewhere};
     #[pymodule_export]
     use crate::model::{Model, fit, pursue};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use steradian::{Block, BlockData, Diagnosis, Element, ElementType, Error, Local, Result, Runner, Source};
+use steradian_baselines::any;
 
 use crate::errors::exception;
 use crate::samples::Samples;
@@ -56,11 +57,6 @@ impl From<steradian::Model> for Model {
 }
 
 impl Model {
-    /// The library's own.
-    pub fn library(&self) -> &steradian::Model {
-        &self.0
-    }
-
     /// What `of` makes of some samples, one row each.
     fn of_rows<'py, T: numpy::Element + Send>(
         &self,
@@ -129,8 +125,8 @@ impl Model {
 
     /// The command line's name of the method.
     #[getter]
-    fn method(&self) -> &'static str {
-        self.0.method().name()
+    fn method(&self) -> &str {
+        self.0.config.method.name()
     }
 
     /// Where samples are seen from.
@@ -219,7 +215,7 @@ impl Model {
         self.0.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
     }
 
-    /// The total variance, where the fit measured it.
+    /// The total variance that variances are fractions of; `None` only for older model files.
     #[getter]
     fn total_variance(&self) -> Option<f64> {
         self.0.total_variance
@@ -247,13 +243,6 @@ impl Model {
     #[getter]
     fn image(&self) -> Option<(usize, usize)> {
         self.0.shape.image
-    }
-
-    /// The total variance of the data of the fit, in the units of the variances.
-    #[pyo3(signature = (samples, *, threads=0))]
-    fn measure_total_variance(&self, py: Python<'_>, samples: &Samples, threads: usize) -> PyResult<f64> {
-        let (model, source) = (&self.0, samples.source());
-        watch::run(py, threads, None, |runner| model.measure_total_variance(source, runner))
     }
 
     /// How samples lie to the model: score distances, orthogonal distances, angles and flags.
@@ -316,19 +305,20 @@ impl Model {
         self.of_rows(py, samples, &rows, found).map(Some)
     }
 
-    /// Scores of samples, n x d; robust ones trust cells less that do not fit.
-    #[pyo3(signature = (samples, *, robust=false, threads=0, callback=None))]
+    /// Scores of samples, n x d; robust ones give less weight to cells that do not fit. `None` is the model's default.
+    #[pyo3(signature = (samples, *, robust_scores=None, threads=0, callback=None))]
     fn transform<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
-        robust: bool,
+        robust_scores: Option<bool>,
         threads: usize,
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_components();
+        let robust = robust_scores.unwrap_or(model.config.robust_scores);
         let scores = watch::run(py, threads, callback, |runner| {
             Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
                 true => model.robust_transform_block(block),

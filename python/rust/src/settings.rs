@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as Unknown, StrDeserializer};
 use steradian::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
+use steradian_baselines::{TRIM, preset};
 
 /// The parameters, as the estimators hand them over: a mapping. What is left out stays as the method's preset has it.
 #[derive(FromPyObject)]
@@ -84,6 +85,13 @@ impl Settings {
                 "outlyingness" => Screen::Outlyingness(self.outlyingness()),
                 other => return Err(PyValueError::new_err(format!("screen = {other:?} is not known"))),
             };
+        }
+        if self.counting.as_deref() == Some("exact") && !matches!(config.screen, Screen::Cone(_)) {
+            return Err(PyValueError::new_err(format!(
+                "exact=True is about the cone, which the method {} does not have; use AngularEmbedding with screen=\"cone\", or \
+                 leave exact out",
+                config.method.name()
+            )));
         }
         if let Some(name) = &self.scale {
             config.scaling = named("scale", name)?;

@@ -30,7 +30,7 @@ class AngularEmbedding(Subspace):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        How many components; or the share of the robust variance that they are to explain, between 0 and 1; or
+        How many components; or the fraction of the robust variance that they are to explain, between 0 and 1; or
         ``"auto"`` for as many as stand out from noise.
     center : {"spatial_median", "mean", "median", "none"} or array, default="spatial_median"
         Where samples are seen from.
@@ -71,14 +71,15 @@ class AngularEmbedding(Subspace):
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
         Orthonormal rows, by falling angular share. The largest entry of each is positive.
-    center_, mean_ : ndarray of shape (n_features_in_,)
-        Where samples are seen from; two names of one array.
+    center_ : ndarray of shape (n_features_in_,)
+        The center that is subtracted from samples.
     angular_shares_ : ndarray of shape (n_components_,)
         Mean squared cosine of the trusted samples to each component. They sum to at most 1 and are not variances.
     explained_variance_ : ndarray of shape (n_components_,)
         Squared robust scale of the scores.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as shares of the total robust variance.
+        Fractions of the total robust variance, which is the sum of `explained_variance_` and the robust mean of squared
+        orthogonal distances of the samples in `support_`. They sum to at most 1.
     support_ : ndarray of bool, of shape (n_samples,)
         Which samples the components come from.
     n_components_ : int

@@ -57,10 +57,6 @@ class Elsewhere:
         self._report = report
         return _engine.fit_elsewhere(self, self._like, self._samples, settings, threads=threads)
 
-    def total_variance(self, model: _engine.Model, threads: int) -> float:
-        """The total variance of the rows of a model."""
-        return _engine.total_variance_elsewhere(self, self._like, self._samples, model, threads=threads)
-
     def sum(self, job: npt.NDArray[np.uint8], name: str, number: int) -> _engine.Sum:
         """The sum of all rows. The engine calls this once a pass."""
         found = self._summed(job, name, number)

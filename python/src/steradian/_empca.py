@@ -35,7 +35,7 @@ class EMPCA(Baseline):
     ----------
     n_iter_ : int
         Steps that were made.
-    components_, center_, mean_, explained_variance_, n_components_, n_passes_, residual_, sine_bound_, converged_
+    components_, center_, explained_variance_, n_components_, n_passes_, residual_, sine_bound_, converged_
         As in :class:`PCA`. `converged_` says whether `tol` was reached. `sine_bound_` is 1 where the eigenvalues that
         are left out are too many to tell.
 

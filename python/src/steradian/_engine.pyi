@@ -17,7 +17,6 @@ __all__ = [
     "fit_elsewhere",
     "pursue",
     "screen",
-    "total_variance_elsewhere",
 ]
 
 VERSION: str
@@ -37,9 +36,6 @@ def screen(
 def fit_elsewhere(
     elsewhere: object, like: Samples, samples: int, settings: Mapping[str, object], *, threads: int = 0
 ) -> Model: ...
-def total_variance_elsewhere(
-    elsewhere: object, like: Samples, samples: int, model: Model, *, threads: int = 0
-) -> float: ...
 
 @final
 class Job:
@@ -137,7 +133,6 @@ class Model:
     def cleaned_share(self) -> float | None: ...
     @property
     def image(self) -> tuple[int, int] | None: ...
-    def measure_total_variance(self, samples: Samples, *, threads: int = 0) -> float: ...
     def diagnose(
         self, samples: Samples, *, threads: int = 0, callback: _Callback | None = None
     ) -> tuple[_Doubles, _Doubles, _Doubles, list[str]]: ...
@@ -145,7 +140,12 @@ class Model:
     def contributions(self, samples: Samples, rows: Sequence[int]) -> _Doubles: ...
     def bad_cells(self, samples: Samples, rows: Sequence[int]) -> npt.NDArray[np.bool_] | None: ...
     def transform(
-        self, samples: Samples, *, robust: bool = False, threads: int = 0, callback: _Callback | None = None
+        self,
+        samples: Samples,
+        *,
+        robust_scores: bool | None = None,
+        threads: int = 0,
+        callback: _Callback | None = None,
     ) -> npt.NDArray[Any]: ...
     def inverse(self, scores: Samples, *, threads: int = 0) -> npt.NDArray[Any]: ...
 

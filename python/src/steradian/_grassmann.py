@@ -36,7 +36,7 @@ class GrassmannAverage(Baseline):
     ----------
     n_iter_ : int
         Steps that were made, for all components together.
-    components_, center_, mean_, explained_variance_, n_components_, n_passes_, converged_
+    components_, center_, explained_variance_, n_components_, n_passes_, converged_
         As in :class:`AngularEmbedding`. `converged_` says whether every component reached `tol`.
     residual_, sine_bound_ : float
         Not a number: averages are no eigenvectors.

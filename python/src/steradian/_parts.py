@@ -131,7 +131,7 @@ def take(part: SamplesLike, rows: Sequence[int]) -> npt.NDArray[Any]:
     return read(part, reader="a partition").take(list(rows))
 
 
-def transform_part(part: SamplesLike, model: _engine.Model, robust: bool) -> npt.NDArray[Any]:
+def transform_part(part: SamplesLike, model: _engine.Model, robust_scores: bool | None) -> npt.NDArray[Any]:
     """Scores of a part."""
     samples = read(part, reader="a partition", minimum=0)
-    return model.transform(samples, robust=robust, threads=worker_threads())
+    return model.transform(samples, robust_scores=robust_scores, threads=worker_threads())

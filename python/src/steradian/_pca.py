@@ -8,6 +8,7 @@ from steradian import _parameters as parameters
 from steradian._subspace import Subspace
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from steradian import _engine
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 class PCA(Subspace):
     """Classical PCA, of data in place and larger than memory.
 
-    The numbers are scikit-learn's. So are the names, but that `n_components` may also be a share or ``"auto"``.
+    The numbers are scikit-learn's. So are the names, but that `n_components` may also be ``"auto"``.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        How many components; a share of the total robust variance; or as many as stand out from noise.
+        How many components; the fraction of the total variance that they are to explain, between 0 and 1; or ``"auto"``
+        for as many as stand out from noise.
     center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
         Where samples are seen from.
     solver, tol, random_state, n_jobs, memory_limit, verbose
@@ -29,12 +31,14 @@ class PCA(Subspace):
 
     Attributes
     ----------
-    components_, center_, mean_, support_, n_components_, n_passes_, residual_, sine_bound_, converged_
+    components_, center_, support_, n_components_, n_passes_, residual_, sine_bound_, converged_
         As in :class:`AngularEmbedding`; `support_` is all samples.
+    mean_ : ndarray of shape (n_features_in_,)
+        scikit-learn's name of `center_`.
     explained_variance_ : ndarray of shape (n_components_,)
         Eigenvalues of the covariance, with n - 1.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        The same as shares of its trace.
+        Fractions of its trace, the sum of the variances of the features.
 
     Examples
     --------
@@ -46,6 +50,8 @@ class PCA(Subspace):
     """
 
     _ON_CLUSTERS: ClassVar[bool] = True
+
+    mean_: npt.NDArray[np.float64]
 
     def __init__(
         self,
@@ -67,6 +73,10 @@ class PCA(Subspace):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
         self.verbose = verbose
+
+    def _learn(self, model: _engine.Model) -> None:
+        super()._learn(model)
+        self.mean_ = self.center_
 
     def _settings(self) -> dict[str, Any]:
         return {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from steradian import _engine
 from steradian._baseline import Baseline
-from steradian._total_variance import TotalVariance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +39,7 @@ class PrincipalComponentPursuit(Baseline):
         Steps that were made.
     residual_ : float
         What neither part explains, relative to the centered data.
-    components_, center_, mean_, explained_variance_, n_components_, n_passes_, converged_
+    components_, center_, explained_variance_, n_components_, n_passes_, converged_
         As in :class:`AngularEmbedding`. `converged_` says whether `tol` was reached.
     sine_bound_ : float
         Not a number.
@@ -58,7 +57,7 @@ class PrincipalComponentPursuit(Baseline):
     """
 
     _METHODS: ClassVar[tuple[str, ...]] = ("pcp",)
-    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_total_variance", "_parts")
+    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_parts")
 
     low_rank_: npt.NDArray[np.floating[Any]]
     sparse_: npt.NDArray[np.floating[Any]]
@@ -86,7 +85,6 @@ class PrincipalComponentPursuit(Baseline):
         self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
     ) -> _engine.Model:
         model, *self._parts = _engine.pursue(samples, settings, threads=self._threads(), callback=callback)
-        self._total_variance = TotalVariance(model, samples, self._threads())
         return model
 
     def _learn(self, model: _engine.Model) -> None:

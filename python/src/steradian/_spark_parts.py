@@ -136,7 +136,7 @@ def taking(wanted: dict[int, list[int]], parts: dict[int, Part], element: str) -
     return take_rows
 
 
-def scoring(model: _engine.Model, robust: bool, element: str) -> Task:
+def scoring(model: _engine.Model, robust_scores: bool | None, element: str) -> Task:
     """A task that puts scores in the place of the last column, which holds the numbers of the features."""
 
     def score(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -146,7 +146,7 @@ def scoring(model: _engine.Model, robust: bool, element: str) -> Task:
         for batch in batches:
             *others, numbers = batch.columns
             try:
-                scores = _parts.transform_part(_block(numbers, element, 0), model, robust)
+                scores = _parts.transform_part(_block(numbers, element, 0), model, robust_scores)
             except ValueError as wrong:
                 msg = f"partition {_partition()}, rows counted from its row {seen}: {wrong}"
                 raise ValueError(msg) from wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -15,7 +15,6 @@ from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
 from steradian._elsewhere import adapter
 from steradian._estimator import Estimator
-from steradian._total_variance import TotalVariance
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,14 +26,10 @@ if TYPE_CHECKING:
 class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A subspace that the engine fits."""
 
-    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_total_variance")
-
     _model: _engine.Model
-    _total_variance: TotalVariance
 
     components_: npt.NDArray[np.float64]
     center_: npt.NDArray[np.float64]
-    mean_: npt.NDArray[np.float64]
     explained_variance_: npt.NDArray[np.float64]
     support_: npt.NDArray[np.bool_]
     n_components_: int
@@ -46,32 +41,30 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> _engine.Model:
         if not isinstance(samples, _engine.Samples):
             model: _engine.Model = samples.fit(settings, self._threads(), callback)
-        else:
-            model = _engine.fit(samples, settings, threads=self._threads(), callback=callback)
-        self._total_variance = TotalVariance(model, samples, self._threads())
-        return model
+            return model
+        return _engine.fit(samples, settings, threads=self._threads(), callback=callback)
 
     def _learn(self, model: _engine.Model) -> None:
         super()._learn(model)
         self.components_ = model.components
         self.center_ = model.center
-        self.mean_ = self.center_
         self.explained_variance_ = model.variances
         self.support_ = model.kept
         self.n_components_ = len(self.components_)
         self.n_passes_ = model.passes
         self.residual_, self.sine_bound_, self.converged_ = model.certificate
 
-    def transform(self, X: SamplesLike, robust: bool = False) -> Any:
+    def transform(self, X: SamplesLike, robust_scores: bool | None = None) -> Any:
         """Scores of samples: their coordinates in the subspace, seen from the center.
 
         Parameters
         ----------
         X : see :meth:`fit`
             Samples of the same features.
-        robust : bool, default=False
-            Find scores by Huber-weighted least squares over the features instead of a projection, so that a few bad
-            cells of a sample do not move its scores. It is slower.
+        robust_scores : bool, optional
+            Whether scores come from Huber regression over the features instead of a projection, so that a few bad
+            cells of a sample do not move its scores. It is slower. By default the model decides: the one that
+            ``steradian fit --robust-scores`` wrote has robust scores, all others have projections.
 
         Returns
         -------
@@ -83,9 +76,11 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         cluster = adapter(X)
         if cluster is not None:
             check_is_fitted(self)
-            return cluster.transformed(self, X, bool(robust))
+            return cluster.transformed(self, X, robust_scores)
         samples = self._samples(X)
-        return self._model.transform(samples, robust=bool(robust), threads=self._threads(), callback=self._report())
+        return self._model.transform(
+            samples, robust_scores=robust_scores, threads=self._threads(), callback=self._report()
+        )
 
     def inverse_transform(self, X: npt.ArrayLike) -> Any:
         """Samples that scores stand for: the point of the subspace with these coordinates.
@@ -105,17 +100,18 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def explained_variance_ratio_(self) -> npt.NDArray[np.float64]:
-        """Shares of the total variance along the components.
+        """Fractions of the total variance along the components; they lie in [0, 1] and sum to at most 1.
 
-        For large data the total is measured when this is first asked for, which reads up to 2048 samples once more;
-        until then the estimator refers to its data. A copy or a pickle has it only if it was asked for before.
+        Variances and total are of one kind. For :class:`PCA` and ``EMPCA(on_sphere=False)`` the total is the sum of
+        the variances of the features, with n - 1. For all others it is the sum of `explained_variance_` and the robust
+        mean of squared orthogonal distances of the samples in the support. It is stored in the model.
         """
         check_is_fitted(self)
-        total = self._total_variance.measured(self._model)
+        total = self._model.total_variance
         if total is None:
-            msg = "the total variance was not measured before this model was saved or copied; fit again"
+            msg = "the model file has no total variance, since an older version wrote it; fit again"
             raise AttributeError(msg)
-        return self.explained_variance_ / total
+        return self.explained_variance_ / total if total > 0 else np.zeros_like(self.explained_variance_)
 
     def diagnose(self, X: SamplesLike, *, callback: Callback | None = None) -> Diagnosis:
         """How samples lie to the model: distances, angles, flags and contributions of features.
@@ -167,7 +163,6 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
         metadata = json.loads(model.metadata)
         estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
-        estimator._total_variance = TotalVariance(model, None, 0)
         estimator._learn(model)
         return estimator
 

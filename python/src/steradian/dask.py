@@ -170,20 +170,20 @@ class Partitions(Elsewhere):
                     warnings.warn(msg, stacklevel=2)
 
 
-def transformed(estimator: Subspace, X: SamplesLike, robust: bool) -> Any:
+def transformed(estimator: Subspace, X: SamplesLike, robust_scores: bool | None) -> Any:
     """Scores of data on a cluster, as lazy as they are: an array for an array, a list for a list."""
     model = estimator._model
     if not _is_array(X):
         lazy_model = delayed(model, pure=False, traverse=False)
         scoring = delayed(_parts.transform_part, traverse=False)
-        return [scoring(part, lazy_model, robust) for part in X]
+        return [scoring(part, lazy_model, robust_scores) for part in X]
     _require_whole_rows(X)
     require_width(int(np.prod(X.shape[1:])), model)
     one = model.transform(Samples.from_array(np.zeros((1, *X.shape[1:]), X.dtype)))
     return X.map_blocks(
         _parts.transform_part,
         delayed(model, pure=False, traverse=False),
-        robust,
+        robust_scores,
         dtype=one.dtype,
         drop_axis=list(range(1, X.ndim)),
         new_axis=[1],

@@ -87,7 +87,7 @@ class Partitions(Elsewhere):
         return [found[place] for place in wanted]
 
 
-def transformed(estimator: Subspace, X: SamplesLike, robust: bool) -> Any:
+def transformed(estimator: Subspace, X: SamplesLike, robust_scores: bool | None) -> Any:
     """The frame with one column more, `scores`: an array for each row. It is as lazy as any frame."""
     from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
@@ -107,7 +107,7 @@ def transformed(estimator: Subspace, X: SamplesLike, robust: bool) -> Any:
     score = FloatType() if element == "float32" else DoubleType()
     schema = StructType([*others, StructField("scores", ArrayType(score))])
     frame = X.selectExpr("*", f"{numbers} as numbers").toDF(*plain, "numbers")
-    return frame.mapInArrow(_spark_parts.scoring(model, robust, element), schema).toDF(*X.columns, "scores")
+    return frame.mapInArrow(_spark_parts.scoring(model, robust_scores, element), schema).toDF(*X.columns, "scores")
 
 
 def _largest_sum(features: int) -> int:

@@ -228,3 +228,31 @@ fn equal_eigenvalues_are_never_certified() {
     let model = fit(&Config::new(Method::Emae, 1), &axes(&[30, 30, 30]), 1);
     assert_eq!(model.certificate.sine_bound, 1.0);
 }
+
+/// The total is of the kind of the variances: the trace for EM PCA, robust for the others.
+#[test]
+fn explained_variance_ratios_sum_to_at_most_1() {
+    let mut x = Numbers::new(12).samples(80, 12, 3);
+    for outliers in [false, true] {
+        if outliers {
+            (0..16).for_each(|i| x.row_mut(i).iter_mut().for_each(|x| *x *= 40.0));
+        }
+        for config in all_methods() {
+            let model = fit(&config, &x, 1);
+            let total = model.total_variance.unwrap();
+            let ratios: Vec<f64> = model.variances.iter().map(|variance| variance / total).collect();
+            let what = format!("{}, outliers {outliers}: {ratios:?}", config.method.name());
+            assert!(ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{what}");
+            assert!(ratios.iter().sum::<f64>() <= 1.0 + 1e-12, "{what}");
+            if config.method == Method::Empca {
+                let trace: f64 = (0..12)
+                    .map(|j| {
+                        let mean = (0..80).map(|i| x[(i, j)]).sum::<f64>() / 80.0;
+                        (0..80).map(|i| (x[(i, j)] - mean).powi(2)).sum::<f64>() / 79.0
+                    })
+                    .sum();
+                assert!((total / trace - 1.0).abs() < 1e-10, "{total} and {trace}");
+            }
+        }
+    }
+}

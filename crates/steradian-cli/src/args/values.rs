@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
-use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
 use crate::cmd::shadows::FILL;
@@ -55,16 +55,13 @@ fn method_help(method: Method) -> &'static str {
         EMAE => "baseline: angular embedding around the mean by the same iteration, no matrix decomposed",
         GA => "baseline: Grassmann average",
         TGA => "baseline: trimmed Grassmann average; holds the data by columns in memory",
-        PCP => {
-            "baseline: principal component pursuit, a low-rank and a sparse part; holds four arrays of doubles"
-        }
+        PCP => "baseline: principal component pursuit, a low-rank and a sparse part; holds four arrays of doubles",
         Method::Other(_) => "made for clips",
     }
 }
 
 pub(super) fn clip_methods() -> impl TypedValueParser<Value = Method> {
-    let mut choices =
-        vec![("scene", "made for clips: follows the light, leaves out what moves or rests", SCENE)];
+    let mut choices = vec![("scene", "made for clips: follows the light, leaves out what moves or rests", SCENE)];
     choices.extend(named(METHODS.iter()));
     let pursuit = "principal component pursuit: the background of a frame it was learnt from is its low-rank part, that of any \
                    other is made of the first -d directions; holds four arrays of doubles";

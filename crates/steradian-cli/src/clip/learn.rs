@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use steradian::{Config, Cosine, Error, Local, Method, Model, Result, Screen, Source};
-use steradian_clips::{FrameRange, Separated, Separator, fit_scene, with_clip_statistics};
+use steradian::{Config, Cosine, Error, Local, Model, Result, Screen, Source};
+use steradian_baselines::PCP;
+use steradian_clips::{FrameRange, SCENE, Separated, Separator, fit_scene, with_clip_statistics};
 
 use super::pursuit::{LowRank, check_memory};
 use crate::args::LearnOptions;

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use steradian::{Config, Error, Local, Matrix, Method, Model, Result, Runner, Source};
+use steradian::{Config, Error, Local, Matrix, Model, Result, Runner, Source};
 use steradian_baselines::pursue;
+use steradian_baselines::{PCP, any};
 use steradian_clips::gray_level;
 
 use crate::render::bytes;
-use crate::work;
 
 /// The low-rank part of the pictures that a pursuit was made on.
 pub struct LowRank {
@@ -29,7 +29,7 @@ impl LowRank {
         remedy: &str,
         runner: &Local,
     ) -> Result<(Model, Self)> {
-        let needed = work::plan(config, pictures, runner.threads())?.peak_memory_bytes;
+        let needed = any::plan(config, pictures, runner.threads())?.peak_memory_bytes;
         let (limit, may) = match memory {
             Some(limit) => (limit, "it may use"),
             None => (steradian_io::available_memory().unwrap_or(u64::MAX), "the system can give"),

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Config, Error, Local, Matrix, Method, Model, Result};
+use steradian::{Config, Error, Local, Matrix, Model, Result};
+use steradian_baselines::{PCP, any};
 use steradian_io::{Data, NpyWriter};
 
 use crate::HEAP;

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 use steradian::{Runner, Source};
+use steradian_baselines::any;
 use steradian_io::Data;
 
 use crate::args::PlanArgs;
 use crate::outcome::Outcome;
 use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
-use crate::work::{self, Work};
+use crate::work::Work;
 
 /// Plans and prints.
 pub fn run(args: &PlanArgs) -> Outcome {
@@ -15,7 +16,7 @@ pub fn run(args: &PlanArgs) -> Outcome {
     let work = Work::begin(args.options.threads)?;
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
-    let plan = work::plan(&config, &data, work.runner().threads())?;
+    let plan = any::plan(&config, &data, work.runner().threads())?;
     let rate = match &data {
         Data::Streamed(array) => Some(array.measured_rate()?),
         _ => None,

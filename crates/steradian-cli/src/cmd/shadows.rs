@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use steradian::{Config, Error, Method, Result, Screen, Source};
+use steradian_baselines::PCP;
 use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, trusted_reconstruction, without_shadows};
 use steradian_io::{Clip, ClipOptions, Color, OutputFile, WholeFolder};
 
@@ -130,8 +131,8 @@ fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: 
     Ok(Relit::by_components(levels, components, model.warnings))
 }
 
-fn method_name(args: &ShadowsArgs) -> &'static str {
-    args.method.map_or(FILL, Method::name)
+fn method_name(args: &ShadowsArgs) -> &str {
+    args.method.as_ref().map_or(FILL, Method::name)
 }
 
 fn lines(

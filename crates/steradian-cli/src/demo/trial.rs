@@ -8,6 +8,8 @@
 use std::time::Instant;
 
 use steradian::{Block, Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
+use steradian_baselines::{PCP, preset};
+use steradian_clips::{ClipStatistics, SCENE, scene_config};
 use steradian_clips::{Separator, fit_scene};
 
 use super::picture::Picture;

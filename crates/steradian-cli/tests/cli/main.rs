@@ -7,7 +7,7 @@ mod checkpoint;
 mod commands;
 mod demo;
 // One question for all crates.
-#[path = "../../../steradian-io/tests/common/ffmpeg.rs"]
+#[path = "../../../steradian-io/tests/io/common/ffmpeg.rs"]
 mod ffmpeg;
 mod full_disk;
 mod golden;

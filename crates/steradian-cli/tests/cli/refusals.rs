@@ -35,9 +35,11 @@ fn asked_wrong() {
 #[test]
 fn cone_options_need_a_cone() {
     let lab = lab();
-    for option in ["--angle 30", "--cosine abs", "--ties index", "--recenter"] {
-        for method in ["ae", "angular", "pca"] {
-            lab.refuse(2, &format!("fit x.npy -o m --method {method} {option}"), &["--method tae"]);
+    for option in ["--angle 30", "--cosine abs", "--ties index", "--recenter", "--exact"] {
+        for method in ["ae", "angular", "robust", "pca", "empca"] {
+            let name = option.split(' ').next().unwrap();
+            let words = [&format!("{name} is about the cone"), &format!("--method {method} "), "--method tae"];
+            lab.refuse(2, &format!("fit x.npy -o m --method {method} {option}"), &words);
         }
     }
 }

@@ -144,8 +144,8 @@ fn threads_and_files_do_not_change_the_answer() {
         .to_vec();
     assert!(fits[0] == fits[1] && fits[0] == fits[2]);
     let read = Model::from_bytes(&fits[0]).unwrap();
-    assert_eq!((read.method(), read.shape.image), (Method::Scene, Some((HEIGHT, WIDTH))));
-    assert_eq!(read.clip.as_ref().unwrap().pixel_scale.len(), PIXELS);
+    assert_eq!((read.method(), read.shape.image), (steradian_clips::SCENE, Some((HEIGHT, WIDTH))));
+    assert_eq!(steradian_clips::ClipStatistics::of(&read).unwrap().unwrap().pixel_scale.len(), PIXELS);
     let again = scene(&made);
     let (one, other) = (Separator::new(&read).unwrap(), Separator::new(&again).unwrap());
     assert_eq!(one.separate(made.frame(7)), other.separate(made.frame(7)));

@@ -46,8 +46,6 @@ pub struct Config {
     pub memory_limit: Option<u64>,
     /// Whether scores under the model are robust unless asked otherwise.
     pub robust_scores: bool,
-    /// Whether the total robust variance is wanted, which variances are shares of; it reads some samples once more.
-    pub total_variance: bool,
 }
 
 impl Config {
@@ -80,7 +78,6 @@ impl Config {
             seed: 0,
             memory_limit: None,
             robust_scores: false,
-            total_variance: false,
         }
     }
 

@@ -69,7 +69,7 @@ pub enum Scaling {
 pub enum Components {
     /// This many.
     Count(usize),
-    /// As many as explain this share of the robust variance.
+    /// As many as explain this fraction of the total variance (see [`Model::total_variance`](crate::Model)).
     Share(f64),
     /// As many as stand out from noise (parallel analysis on the sphere).
     Auto,

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::signs::fix_sign;
+use super::total_variance::Explained;
 use crate::config::Config;
-use crate::config::options::Solver;
+use crate::config::options::{Solver, Weighting};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Distances, DistancesSum};
+use crate::folds::Distances;
 use crate::kernel::operand::Precision;
 use crate::model::{Certificate, Model, diagnosis};
 use crate::numeric::linalg::Matrix;
-use crate::numeric::statistics::robust_scale;
 
 /// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
@@ -24,10 +24,8 @@ pub struct Found {
     pub center: Vec<f64>,
     /// Orthonormal columns, D x d, in order.
     pub vectors: Matrix,
-    /// Eigenvalues on the sphere, where the method has such.
-    pub shares: Option<Vec<f64>>,
-    /// Variances along the columns; `None` takes the squared robust scale of the scores.
-    pub variances: Option<Vec<f64>>,
+    /// Eigenvalues of `sum w^2 (x - mu)(x - mu)'` over the sum of the weights, where the columns are its eigenvectors.
+    pub eigenvalues: Option<Vec<f64>>,
     /// Steps of each iteration.
     pub iterations: Vec<usize>,
     /// How sure the answer is.
@@ -49,17 +47,18 @@ pub fn assemble(
     let every = (shape.samples * d).div_ceil(SCALE_SCORES);
     let distances = Distances::new(&found.center, &found.vectors, Precision::Working, shape.element);
     let measured = runner.run(&distances.with_scores(None, every), source)?;
+    let explained = Explained::new(config, found.eigenvalues.as_deref(), &measured, None, d);
     Ok(Model {
         config: config.clone(),
         solver: Solver::Auto,
         shape: shape.clone(),
         components: signed_rows(&found.vectors),
-        variances: found.variances.unwrap_or_else(|| robust_variances(&measured, d)),
+        variances: explained.variances,
+        total_variance: Some(explained.total),
         cutoffs: diagnosis::cutoffs(&measured, d, shape.features),
         center: found.center,
         scale: None,
-        shares: found.shares,
-        total_variance: None,
+        shares: found.eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm),
         chosen: None,
         kept: vec![true; shape.samples],
         cone: None,
@@ -71,12 +70,6 @@ pub fn assemble(
         passes: runner.passes() - passes_before,
         warnings: found.warnings,
     })
-}
-
-/// The squared robust scale of the scores along each of `d` components.
-pub(crate) fn robust_variances(measured: &DistancesSum, d: usize) -> Vec<f64> {
-    let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
-    (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect()
 }
 
 /// Columns as rows, each with its sign by the one rule.

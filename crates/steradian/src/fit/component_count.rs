@@ -115,24 +115,34 @@ impl<R: Runner> Null<'_, R> {
     }
 }
 
-/// The least number of leading variances that make up a share of the total.
-pub(crate) fn reaching(share: f64, variances: &[f64], total: f64) -> Chosen {
+/// The least number of leading variances that make up a fraction of the total; `None` where all of them do not.
+pub(crate) fn reaching(fraction: f64, variances: &[f64], total: f64) -> Option<usize> {
     let mut sum = 0.0;
-    for (i, variance) in variances.iter().enumerate() {
-        sum += variance;
-        if sum >= share * total {
-            let reason =
-                format!("{} components explain {:.4} of the robust variance, at least {share}", i + 1, sum / total);
-            return Chosen { components: i + 1, reason };
-        }
+    variances
+        .iter()
+        .position(|variance| {
+            sum += variance;
+            sum >= fraction * total
+        })
+        .map(|place| place + 1)
+}
+
+/// The reason for a number of components by the fraction of the total variance that they explain.
+pub(crate) fn reason(fraction: f64, variances: &[f64], total: f64, kind: &str) -> String {
+    let count = variances.len();
+    if total <= 0.0 {
+        return format!(
+            "{count} components, since the {kind} variance of the data is 0; give the number of components"
+        );
     }
-    let reason = format!(
-        "{} components, the most that are looked at, explain {:.4} of the robust variance, less than {share}; give the number \
-         of components",
-        variances.len(),
-        sum / total
-    );
-    Chosen { components: variances.len(), reason }
+    let explained = variances.iter().sum::<f64>() / total;
+    match reaching(fraction, variances, total) {
+        Some(_) => format!("{count} components explain {explained:.4} of the {kind} variance, at least {fraction}"),
+        None => format!(
+            "{count} components, the most that are tried, explain {explained:.4} of the {kind} variance, less than \
+             {fraction}; give the number of components"
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -140,9 +150,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_takes_as_few_components_as_reach_it() {
-        assert_eq!(reaching(0.5, &[5.0, 3.0, 1.0], 10.0).components, 1);
-        assert_eq!(reaching(0.81, &[5.0, 3.0, 1.0], 10.0).components, 3);
-        assert_eq!(reaching(0.99, &[5.0, 3.0, 1.0], 10.0).components, 3);
+    fn a_fraction_takes_as_few_components_as_reach_it() {
+        assert_eq!(reaching(0.5, &[5.0, 3.0, 1.0], 10.0), Some(1));
+        assert_eq!(reaching(0.81, &[5.0, 3.0, 1.0], 10.0), Some(3));
+        assert_eq!(reaching(0.99, &[5.0, 3.0, 1.0], 10.0), None);
+    }
+
+    #[test]
+    fn the_reason_has_the_numbers_of_the_model() {
+        assert_eq!(
+            reason(0.81, &[5.0, 3.0, 1.0], 10.0, "robust"),
+            "3 components explain 0.9000 of the robust variance, at least 0.81"
+        );
+        assert!(reason(0.99, &[5.0, 3.0, 1.0], 10.0, "total").contains("less than 0.99; give the number"));
     }
 }

@@ -1,4 +1,4 @@
-//! Robust statistics of each feature: scales to divide by, the total variance, limits of residuals.
+//! Robust statistics of each feature: scales to divide by, limits of residuals.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::data::view::{Changed, Picked};
 use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::Gathered;
-use crate::numeric::statistics::{NORMAL_MAD, robust_scale};
+use crate::numeric::statistics::NORMAL_MAD;
 
 /// Samples that a feature's statistics come from where all would be too many, evenly spread over them.
 pub(crate) const STATISTIC_SAMPLES: usize = 2048;
@@ -59,12 +59,6 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
         )
     });
     Ok((scales, warning))
-}
-
-/// The sum over features of the squared robust scale of the kept samples.
-pub(crate) fn total_variance(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<f64> {
-    let squares = each(source, kept, runner, |values| robust_scale(values).powi(2))?;
-    Ok(squares.iter().sum())
 }
 
 /// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the kept samples.

@@ -22,8 +22,8 @@ use std::borrow::Cow;
 
 use crate::center::mean;
 use crate::config::Config;
-use crate::config::options::{Cells, Center, Components, Scaling, Solver};
 use crate::config::method::Method;
+use crate::config::options::{Cells, Center, Components, Scaling, Solver};
 use crate::config::screen::{Angle, Counting, Screen};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
@@ -34,9 +34,9 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::Remote;
-use component_count::Chosen;
 use plan::Plan;
 use stages::embed;
+use total_variance::is_classical;
 
 /// Fits a model to all samples of a source, on threads of this process.
 ///
@@ -122,29 +122,48 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, 
     let chosen = match config.components {
         Components::Count(_) => None,
         Components::Auto => Some(component_count::standing_out(config, solver, source, runner)?),
-        Components::Share(share) => {
-            let first = fit_cells(config, most, solver, source, runner)?;
-            let total = feature_scales::total_variance(source, Some(&first.kept), runner)?;
-            let chosen = component_count::reaching(share, &first.variances, total);
-            if chosen.components == most {
-                return Ok(explained(first, Some(chosen), Some(total)));
-            }
-            Some(chosen)
-        }
+        Components::Share(fraction) => return fit_fraction(config, fraction, solver, source, runner),
     };
     let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
-    let model = fit_cells(config, d, solver, source, runner)?;
-    let total = match config.total_variance || matches!(config.components, Components::Share(_)) {
-        true => Some(feature_scales::total_variance(source, Some(&model.kept), runner)?),
-        false => None,
-    };
-    Ok(explained(model, chosen, total))
+    let mut model = fit_cells(config, d, solver, source, runner)?;
+    model.chosen = chosen.map(|chosen| chosen.reason);
+    Ok(model)
 }
 
-fn explained(mut model: Model, chosen: Option<Chosen>, total: Option<f64>) -> Model {
-    model.total_variance = total;
-    model.chosen = chosen.map(|chosen| chosen.reason);
-    model
+/// With as few components as explain a fraction of the total variance. A fit of many components proposes their number; the
+/// fit of that number has variances and a total of its own, so it confirms the number or raises it.
+fn fit_fraction<R: Runner>(
+    config: &Config,
+    fraction: f64,
+    solver: Solver,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<Model> {
+    let mut most = config.components.at_most(source.shape());
+    let widest = loop {
+        match fit_cells(config, most, solver, source, runner) {
+            Err(Error::RankExceeded { rank, .. }) if (1..most).contains(&rank) => most = rank,
+            model => break model?,
+        }
+    };
+    let mut d = component_count::reaching(fraction, &widest.variances, total(&widest)).unwrap_or(most);
+    let mut model = loop {
+        if d >= most {
+            break widest;
+        }
+        let model = fit_cells(config, d, solver, source, runner)?;
+        if component_count::reaching(fraction, &model.variances, total(&model)).is_some() {
+            break model;
+        }
+        d = component_count::reaching(fraction, &widest.variances, total(&model)).unwrap_or(most).max(d + 1);
+    };
+    let kind = if is_classical(config) { "total" } else { "robust" };
+    model.chosen = Some(component_count::reason(fraction, &model.variances, total(&model), kind));
+    Ok(model)
+}
+
+fn total(model: &Model) -> f64 {
+    model.total_variance.unwrap_or(f64::NAN)
 }
 
 fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {

@@ -129,9 +129,6 @@ impl Wanted {
             return Ok(());
         }
         require_directions(found > 0, self.samples)?;
-        Err(Error::asked(format!(
-            "n_components = {} exceeds the rank {found} of the samples that the screen keeps; ask for at most {found}",
-            self.d
-        )))
+        Err(Error::RankExceeded { n_components: self.d, rank: found, of: "the samples that the screen keeps" })
     }
 }

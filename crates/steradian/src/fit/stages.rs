@@ -11,15 +11,16 @@
 
 use std::collections::BTreeMap;
 
-use super::assemble::{SCALE_SCORES, robust_variances, signed_rows};
+use super::assemble::{SCALE_SCORES, signed_rows};
 use super::backend::Around;
 use super::gram_backend::WithinMatrix;
 use super::pass_backend::ByPasses;
 use super::rounds::{Fitted, Wanted};
 use super::sine_loss;
+use super::total_variance::Explained;
 use crate::center::{self, mean};
 use crate::config::Config;
-use crate::config::options::{Center, Loss, Solver, Weighting};
+use crate::config::options::{Center, Components, Loss, Solver, Weighting};
 use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
@@ -188,6 +189,9 @@ impl<R: Runner> Fit<'_, R> {
                 100.0 * inside as f64 / n as f64
             ));
         }
+        if inside < self.d && matches!(self.config.components, Components::Share(_)) {
+            return Err(Error::RankExceeded { n_components: self.d, rank: inside, of: "the samples in the cone" });
+        }
         if inside < self.d {
             return Err(Error::asked(format!(
                 "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
@@ -233,9 +237,7 @@ impl<R: Runner> Fit<'_, R> {
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
-            return Err(Error::asked(format!(
-                "n_components = {d} exceeds the rank {rank} of the centered data; ask for at most {rank}"
-            )));
+            return Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" });
         }
         Ok(())
     }
@@ -257,12 +259,7 @@ impl<R: Runner> Fit<'_, R> {
         if config.loss == Loss::Sine {
             self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, kept.as_deref()));
         }
-        let variances = if config.weighting == Weighting::Uniform && config.screen == Screen::Everyone {
-            let n = shape.samples as f64;
-            certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
-        } else {
-            robust_variances(&measured, d)
-        };
+        let explained = Explained::new(config, Some(&certified.values), &measured, kept.as_deref(), d);
         let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
         let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
         let cutoffs = diagnosis::cutoffs(&measured, d, shape.features);
@@ -286,8 +283,8 @@ impl<R: Runner> Fit<'_, R> {
             scale: None,
             components: signed_rows(&vectors),
             shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
-            variances,
-            total_variance: None,
+            variances: explained.variances,
+            total_variance: Some(explained.total),
             chosen: None,
             kept: kept.unwrap_or_else(speaks),
             cone,

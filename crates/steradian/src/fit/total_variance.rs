@@ -1,70 +1,81 @@
-//! The total variance that the variances of a model are shares of.
+//! The variances along the components and the total variance that they are fractions of: always of one kind.
 //!
-//! | method | total |
-//! |---|---|
-//! | pca, empca | the sum over features of the variance (n - 1): the trace of the covariance; one pass |
-//! | others | the sum over features of the squared robust scale of the kept samples; reads at most 2048 of them |
+//! | kind | where | variance along a component | total variance |
+//! |---|---|---|---|
+//! | classical | eigenvectors with uniform weights and no screen (pca, empca) | eigenvalue of the covariance (n - 1) | sum over features of the variance (n - 1): the trace of the covariance |
+//! | robust | all else | squared robust scale of the scores of the support | the sum of these, and the robust mean of OD^2 over the support |
+//!
+//! OD is the orthogonal distance. OD^(2/3) is close to normal for normal samples (Wilson and Hilferty 1931), and the
+//! third moment of a normal variable with location m and scale s is m^3 + 3 m s^2; m and s are those of the bulk of the
+//! support.
+//!
+//! The robust total is a sum along orthogonal directions because robust scales, unlike variances, do not add up over
+//! features: the sum over features can be a small part of the variance along one component (for features that are equal in
+//! most samples it is 0), and it depends on the axes. With the remainder measured apart, which is never negative, ratios lie
+//! in [0, 1] and sum to at most 1; rotations of the data do not change them; and for normal samples the total is the trace of
+//! the covariance for every number of components.
+//!
+//! Cost: none beyond the pass that measures distances and scores.
 
-use std::borrow::Cow;
+use crate::config::Config;
+use crate::config::options::Weighting;
+use crate::config::screen::Screen;
+use crate::folds::DistancesSum;
+use crate::numeric::statistics::{bulk, robust_scale};
 
-use super::feature_scales;
-use crate::config::method::Method;
-use crate::config::options::Scaling;
-use crate::data::row_map::RowMap;
-use crate::data::source::Source;
-use crate::data::view::Changed;
-use crate::engine::local::Local;
-use crate::engine::runner::Runner;
-use crate::error::{Error, Result};
-use crate::folds::Distances;
-use crate::kernel::operand::Precision;
-use crate::model::Model;
+/// Variances along the components, and the total variance of the same kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Explained {
+    pub variances: Vec<f64>,
+    pub total: f64,
+}
 
-impl Model {
-    /// The total variance in the data that the model was fitted on, in the units of its variances. The fit leaves it out
-    /// unless it is asked for, since on wide data it can cost as much as the fit.
-    pub fn measure_total_variance(&self, source: &dyn Source, runner: &Local) -> Result<f64> {
-        self.check_width(source.shape())?;
-        let samples = source.shape().samples;
-        if samples != self.kept.len() {
-            return Err(Error::asked(format!(
-                "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
-                self.kept.len()
-            )));
+/// Whether eigenvalues are those of the covariance of all samples, and so are variances.
+pub(crate) fn is_classical(config: &Config) -> bool {
+    config.weighting == Weighting::Uniform && config.screen == Screen::Everyone
+}
+
+impl Explained {
+    /// Of `d` components whose eigenvalues are given where the components are eigenvectors; `measured` has the scores of
+    /// the support (all samples when it is not given) and the distances of all samples.
+    pub(crate) fn new(
+        config: &Config,
+        eigenvalues: Option<&[f64]>,
+        measured: &DistancesSum,
+        support: Option<&[bool]>,
+        d: usize,
+    ) -> Self {
+        match eigenvalues {
+            Some(values) if is_classical(config) => Self::classical(&values[..d], &measured.lengths),
+            _ => Self::robust(measured, support, d),
         }
-        if matches!(self.config.method, Method::Pca | Method::Empca) {
-            return self.trace(source, runner);
-        }
-        self.robust_total_variance(source, runner)
     }
 
-    /// The same for methods whose variances are squared robust scales.
-    pub(crate) fn robust_total_variance(&self, source: &dyn Source, runner: &impl Runner) -> Result<f64> {
-        let Some(scale) = self.scale.as_ref().filter(|_| self.config.scaling != Scaling::None) else {
-            return feature_scales::total_variance(source, Some(&self.kept), runner);
-        };
-        let scaled = Changed::new(source, RowMap::Scale(Cow::Borrowed(scale)));
-        feature_scales::total_variance(&scaled, Some(&self.kept), runner)
+    fn classical(eigenvalues: &[f64], norms: &[f64]) -> Self {
+        let n = norms.len() as f64;
+        let variances: Vec<f64> = eigenvalues.iter().map(|l| l.max(0.0) * n / (n - 1.0)).collect();
+        let trace = norms.iter().map(|norm| norm * norm).sum::<f64>() / (n - 1.0);
+        // Norms and eigenvalues are rounded differently; their difference must not make a remainder negative.
+        let total = trace.max(variances.iter().sum());
+        Self { variances, total }
     }
 
-    fn trace(&self, source: &dyn Source, runner: &Local) -> Result<f64> {
-        let mut squares = 0.0;
-        runner.for_each_block("total variance", source, self.block_rows(), |block| {
-            squares += self.squared_lengths_block(block)?.iter().sum::<f64>();
-            Ok(())
-        })?;
-        Ok(squares / (source.shape().samples as f64 - 1.0))
+    fn robust(measured: &DistancesSum, support: Option<&[bool]>, d: usize) -> Self {
+        let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
+        let variances: Vec<f64> = (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect();
+        let active = |i: usize| measured.lengths[i] > 0.0 && support.is_none_or(|support| support[i]);
+        let distances = measured.orthogonal().into_iter().enumerate().filter(|(i, _)| active(*i)).map(|(_, od)| od);
+        let total = variances.iter().sum::<f64>() + mean_square(distances.collect());
+        Self { variances, total }
     }
+}
 
-    /// The total variance of the data of the fit, in the units of the variances, by passes that any runner makes.
-    pub fn total_variance_on(&self, source: &dyn Source, runner: &impl Runner) -> Result<f64> {
-        if self.config.method != Method::Pca {
-            return self.robust_total_variance(source, runner);
-        }
-        let shape = source.shape();
-        let vectors = self.components.transposed();
-        let measured = runner.run(&Distances::new(&self.center, &vectors, Precision::Double, shape.element), source)?;
-        let squares: f64 = measured.lengths.iter().map(|length| length * length).sum();
-        Ok(squares / (shape.samples as f64 - 1.0))
+/// The mean square of the bulk of some distances, as if it held for all of them.
+fn mean_square(mut distances: Vec<f64>) -> f64 {
+    if distances.is_empty() {
+        return 0.0;
     }
+    distances.iter_mut().for_each(|od| *od = od.powf(2.0 / 3.0));
+    let bulk = bulk(distances);
+    bulk.location.powi(3) + 3.0 * bulk.location * bulk.scale.powi(2)
 }

@@ -29,8 +29,8 @@ use crate::error::{Error, Result};
 use crate::kernel::panel;
 use crate::numeric::linalg::{Matrix, View, add_product};
 use crate::screen::report::ConeReport;
-use extras::Extra;
 use diagnosis::{Diagnosis, Flag};
+use extras::Extra;
 use robust_scores::robust_scores;
 
 /// Residuals beyond this many scales of their feature are cleaned.
@@ -84,9 +84,10 @@ pub struct Model {
     pub components: Matrix,
     /// Angular shares: eigenvalues on the sphere, which sum to at most 1; `None` for classical PCA.
     pub shares: Option<Vec<f64>>,
-    /// The variance along each component in data units.
+    /// The variance along each component in data units; they sum to at most `total_variance`.
     pub variances: Vec<f64>,
-    /// The sum over features of their squared robust scale, where it was asked for.
+    /// The total variance that `variances` are fractions of, of the same kind: for `pca` the trace of the covariance, else
+    /// the sum of the variances and the robust mean of squared orthogonal distances. `None` only in older model files.
     pub total_variance: Option<f64>,
     /// Why there are this many components, where the number was found.
     pub chosen: Option<String>,
@@ -192,11 +193,6 @@ impl Model {
         self.to_scale(&mut residuals, 0..features);
         let limits = cells.limits.iter().cycle();
         Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect()))
-    }
-
-    /// The squared distance of each sample of a block to the center.
-    pub(crate) fn squared_lengths_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
-        Ok(self.project(block)?.1)
     }
 
     /// The scores of a block and the squared distance of each sample to the center.

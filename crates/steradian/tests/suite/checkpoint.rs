@@ -130,7 +130,7 @@ fn configs() -> Vec<Config> {
     configs.push(Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) });
     configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
     configs.push(Config { center: Center::Median, ..Config::new(Method::Ae, 1) });
-    configs.push(Config { total_variance: true, ..Config::new(Method::Ae, Components::Share(0.7)) });
+    configs.push(Config::new(Method::Ae, Components::Share(0.7)));
     configs
 }
 

@@ -106,7 +106,7 @@ fn configs() -> Vec<Config> {
     }
     configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
     configs.push(Config::new(Method::Ae, Components::Auto));
-    configs.push(Config { total_variance: true, ..Config::new(Method::Angular, Components::Share(0.8)) });
+    configs.push(Config::new(Method::Angular, Components::Share(0.8)));
     configs.push(Config::new(Method::Tae, 2));
     let dense = Cone { cosine: Cosine::Signed, ties: Ties::Density, recenter: true, ..Cone::default() };
     configs.push(Config { scaling: Scaling::Mad, ..coned(dense) });

@@ -5,6 +5,7 @@ mod checkpoint;
 mod cluster;
 mod common;
 mod elimination;
+mod explained_variance;
 mod golden;
 mod hostile;
 mod identities;

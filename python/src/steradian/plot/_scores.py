@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def score_pairs(
-    estimator: Any, X: SamplesLike, *, pair: tuple[int, int] = (0, 1), ax: Axes | None = None, robust: bool = False
+    estimator: Any,
+    X: SamplesLike,
+    *,
+    pair: tuple[int, int] = (0, 1),
+    ax: Axes | None = None,
+    robust_scores: bool | None = None,
 ) -> Axes:
     """Draw samples by their scores along two components, marked by their flags.
 
@@ -31,8 +36,8 @@ def score_pairs(
         The components, counted from 0.
     ax : matplotlib axes, optional
         Where to draw; a new figure by default.
-    robust : bool, default=False
-        Whether to draw robust scores.
+    robust_scores : bool, optional
+        Whether to draw robust scores; by default the model decides, as in `transform`.
 
     Returns
     -------
@@ -44,7 +49,7 @@ def score_pairs(
         msg = f"pair = {pair} is not among the {estimator.n_components_} components of the model; count from 0"
         raise ValueError(msg)
     samples = estimator._samples(X)
-    scores = estimator._model.transform(samples, robust=robust)
+    scores = estimator._model.transform(samples, robust_scores=robust_scores)
     ax = axes(ax)
     for flag, (colour, marker) in FLAG_STYLES.items():
         here = diagnosis.flag == flag
