@@ -53,7 +53,9 @@ impl Work {
         let data = self.open_beyond(path, options, config.memory_limit)?;
         let threads = self.runner.threads();
         let left = match config.memory_limit {
-            Some(limit) if matches!(data, Data::Streamed(_)) => limit - plan(config, &data, threads)?.peak_memory_bytes,
+            Some(limit) if matches!(data, Data::Streamed(_)) => {
+                limit.saturating_sub(plan(config, &data, threads)?.peak_memory_bytes)
+            }
             _ => u64::MAX,
         };
         data.widened(threads, left)
@@ -115,6 +117,20 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
         true => steradian_baselines::plan(config, source, threads),
         false => Plan::for_source(config, source, threads),
     }
+}
+
+/// A warning where a fit takes more than its limit because of its threads: what is allowed and which solver runs do not
+/// depend on them.
+pub fn memory_note(config: &Config, source: &dyn Source, threads: usize) -> Result<Option<String>> {
+    let Some(limit) = config.memory_limit else { return Ok(None) };
+    let peak = plan(config, source, threads)?.peak_memory_bytes;
+    Ok((peak > limit).then(|| {
+        format!(
+            "the fit takes about {} on {threads} threads, more than the {} of --memory; use fewer threads, or allow more",
+            steradian::size(peak),
+            steradian::size(limit)
+        )
+    }))
 }
 
 /// What the user should know of data as they were read.

@@ -5,7 +5,7 @@
 //!
 //! | work | operations | weight |
 //! |---|---|---|
-//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`], [`WHOLE_PAIRS_BY_FOURS`] |
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
 //! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
 //! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
 //! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
@@ -14,14 +14,15 @@
 //! | full eigenproblem | 10 N^3 | [`EIGEN`] |
 //! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
 //!
-//! Solvers whose matrices would not fit into memory are out.
+//! Solvers whose matrices would not fit into memory are out. The choice is a function of shape, element type and
+//! configuration: weights do not depend on the processor, and the memory that decides is that of [`DECIDING_THREADS`].
 
 use crate::center::{median, spatial_median};
 use crate::config::{Angle, Cells, Center, Components, Config, Loss, Scaling, Screen, Solver, Weighting};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::features::SLAB_COLUMNS;
-use crate::kernel::integer::{self, BYTE_TILE_ROWS};
+use crate::kernel::integer::BYTE_TILE_ROWS;
 use crate::pass::Grid;
 use crate::run::pair_bytes;
 use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
@@ -34,10 +35,9 @@ use crate::sums::{CONE_TILE_ROWS, TILE_ROWS};
 const KRYLOV_PASSES: usize = 9;
 /// The same for a decomposition that begins near its end and is only to give weights.
 const ROUGH_PASSES: usize = 3;
-/// The integer tile of two numbers in a word, with what it shares and merges.
-const WHOLE_PAIRS: f64 = 0.88;
-/// The same of four numbers, where the processor has them.
-const WHOLE_PAIRS_BY_FOURS: f64 = 0.36;
+/// The integer tile, with what it shares and merges: between 0.88, of two numbers in a word, and 0.36, of four where the
+/// processor has them. The choice of a solver must not depend on the processor.
+const WHOLE_PAIRS: f64 = 0.56;
 /// Tiles in double precision, converted for each pair.
 const DOUBLE_PAIRS: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
@@ -54,6 +54,9 @@ const ELIMINATION_ANCHORS: f64 = 1024.0;
 const ELIMINATION_PASSES: usize = 14;
 /// What matrices may take when no limit is given.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
+/// The number of threads of the memory estimate that decides on solvers and limits, so that the threads of a run do not
+/// change the answer. With one the estimate is the least that any run takes.
+const DECIDING_THREADS: usize = 1;
 /// What the program takes however small the data are, and each of its threads: buffers of products, stacks, bookkeeping.
 const PROGRAM_BYTES: u64 = 8 << 20;
 const THREAD_BYTES: u64 = 2 << 20;
@@ -80,7 +83,8 @@ pub struct Plan {
     pub passes: usize,
     /// Bytes of samples that will be read.
     pub bytes_read: u64,
-    /// The most memory that will be allocated at once: all but data in memory and mapped files.
+    /// The most memory that will be allocated at once: all but data in memory and mapped files. It grows with the threads,
+    /// and may be over the limit, which is compared with the memory of one thread.
     pub peak_memory_bytes: u64,
     /// Rows of a block.
     pub block_rows: usize,
@@ -91,42 +95,51 @@ pub struct Plan {
 impl Plan {
     /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, shape, threads, 0)
+        Self::among(&SOLVERS, config, shape, threads, |_| 0)
     }
 
     /// The plan for these data, with the memory that serving them takes.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, source.shape(), threads, source.held_bytes(threads))
+        Self::among(&SOLVERS, config, source.shape(), threads, |threads| source.held_bytes(threads))
     }
 
     /// The plan for data whose rows never come together: among the solvers that need no pairs of them.
     pub(crate) fn without_pairs(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, 0)
+        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, |_| 0)
     }
 
-    fn among(solvers: &[Solver], config: &Config, shape: &Shape, threads: usize, source_bytes: u64) -> Result<Self> {
+    fn among(
+        solvers: &[Solver],
+        config: &Config,
+        shape: &Shape,
+        threads: usize,
+        source_bytes: impl Fn(usize) -> u64,
+    ) -> Result<Self> {
         config.check(shape)?;
-        let costs = Costs { config, shape, threads: threads.max(1), source_bytes };
+        let on = |threads: usize| Costs { config, shape, threads, source_bytes: source_bytes(threads) };
+        let deciding = on(DECIDING_THREADS);
         let solver = match config.solver {
-            Solver::Auto => costs.cheapest(solvers),
+            Solver::Auto => deciding.cheapest(solvers),
             asked => asked,
         };
-        let peak_memory_bytes = costs.memory(solver);
+        let least = deciding.memory(solver);
         if let Some(limit) = config.memory_limit
-            && peak_memory_bytes > limit
+            && least > limit
         {
             return Err(Error::asked(format!(
-                "the fit needs about {} with the {} solver but may use {}; allow more{}",
-                size(peak_memory_bytes),
+                "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
+                size(least),
                 solver.name(),
                 size(limit),
-                match costs.leanest(solvers) {
-                    lean if costs.memory(lean) < peak_memory_bytes =>
-                        format!(", or use the {} solver, which needs {}", lean.name(), size(costs.memory(lean))),
+                match deciding.leanest(solvers) {
+                    lean if deciding.memory(lean) < least =>
+                        format!(", or use the {} solver, which needs {}", lean.name(), size(deciding.memory(lean))),
                     _ => String::new(),
                 }
             )));
         }
+        let costs = on(threads.max(1));
+        let peak_memory_bytes = costs.memory(solver);
         let steps = costs.steps(solver);
         Ok(Self {
             solver,
@@ -237,13 +250,7 @@ impl Costs<'_> {
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
         let pass = NARROW * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = match (self.whole_pairs(), integer::by_fours()) {
-            (true, true) => WHOLE_PAIRS_BY_FOURS,
-            (true, false) => WHOLE_PAIRS,
-            (false, _) => DOUBLE_PAIRS,
-        } * n
-            * n
-            * features;
+        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
             (true, false) => CONE_PAIRS * n * n * features,

@@ -5,7 +5,7 @@ use steradian::{Runner, Source};
 use steradian_io::Data;
 
 use crate::args::PlanArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, warn};
 use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
 use crate::work::{self, Work};
 
@@ -16,6 +16,9 @@ pub fn run(args: &PlanArgs) -> Outcome {
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
     let plan = work::plan(&config, &data, work.runner().threads())?;
+    if let Some(warning) = work::memory_note(&config, &data, work.runner().threads())? {
+        warn(&warning);
+    }
     let rate = match &data {
         Data::Streamed(array) => Some(array.measured_rate()?),
         _ => None,

@@ -6,6 +6,7 @@ use crate::diagnose;
 use crate::error::Result;
 use crate::linalg::Matrix;
 use crate::model::{Certificate, Model};
+use crate::random::{RandomShare, Stream};
 use crate::run::Runner;
 use crate::signs::fix_sign;
 use crate::source::Source;
@@ -41,9 +42,13 @@ pub fn assemble(
     runner: &impl Runner,
 ) -> Result<Model> {
     let (shape, d) = (source.shape(), found.vectors.columns());
-    let every = (shape.samples * d).div_ceil(SCALE_SCORES);
-    let distances = Distances::new(&found.center, &found.vectors, Precision::Working, shape.element);
-    let measured = runner.run(&distances.with_scores(None, every), source)?;
+    let distances = Distances::new(&found.center, &found.vectors, Precision::Double, shape.element);
+    let drawn = drawn_scores(shape.samples, d, config.seed);
+    let measured = runner.run(&distances.with_scores(None, drawn), source)?;
+    let mut warnings = found.warnings;
+    if found.variances.is_none() {
+        warnings.extend(drawn_warning(&measured, d, shape.samples));
+    }
     Ok(Model {
         config: config.clone(),
         solver: Solver::Auto,
@@ -64,7 +69,24 @@ pub fn assemble(
         clip: None,
         certificate: found.certificate,
         passes: runner.passes() - passes_before,
-        warnings: found.warnings,
+        warnings,
+    })
+}
+
+/// The samples whose scores give robust variances, out of those a fit is of: all, or a random share where there would be
+/// more than [`SCALE_SCORES`].
+pub(super) fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
+    RandomShare::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
+}
+
+/// A warning where robust variances come from a share of the samples.
+pub(super) fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
+    let used = measured.scores.len() / d.max(1);
+    (members > SCALE_SCORES / d.max(1) && used < members).then(|| {
+        format!(
+            "the variances come from a random subsample of {used} of {members} samples, since more than {SCALE_SCORES} scores \
+             are not kept; fit with another seed to see how much they vary"
+        )
     })
 }
 

@@ -9,7 +9,7 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
-use super::assemble::{robust_variances, signed_rows};
+use super::assemble::{drawn_scores, drawn_warning, robust_variances, signed_rows};
 use super::certify::Certified;
 use super::cosines::{self, Cosines};
 use super::decompose::{Decomposer, require_directions};
@@ -27,7 +27,7 @@ use crate::screen::cone::{self, Directed};
 use crate::source::Source;
 use crate::sums::{Directions, Distances, DistancesSum, Precision};
 
-/// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
+/// Scores that robust variances come from, about, at most; beyond, a random share of the samples is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
 
 /// Fits `d` components to all samples of a source.
@@ -244,12 +244,13 @@ impl<R: Runner> Fit<'_, R> {
         let (config, d, shape) = (self.config, self.d, self.source.shape());
         let Found { center, certified, kept, cone } = found;
         let vectors = certified.vectors.first_columns(d);
-        let every = (shape.samples * d).div_ceil(SCALE_SCORES);
+        let members = kept.as_ref().map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
+        let drawn = drawn_scores(members, d, config.seed);
         let measured = match self.measured.take() {
             Some(measured) => measured,
             None => {
-                let distances = Distances::new(&center, &vectors, Precision::Working, shape.element);
-                self.runner.run(&distances.with_scores(kept.as_deref(), every), self.source)?
+                let distances = Distances::new(&center, &vectors, Precision::Double, shape.element);
+                self.runner.run(&distances.with_scores(kept.as_deref(), drawn), self.source)?
             }
         };
         if config.loss == Loss::Sine {
@@ -259,6 +260,7 @@ impl<R: Runner> Fit<'_, R> {
             let n = shape.samples as f64;
             certified.values[..d].iter().map(|l| l * n / (n - 1.0)).collect()
         } else {
+            self.warnings.extend(drawn_warning(&measured, d, members));
             robust_variances(&measured, d)
         };
         let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;

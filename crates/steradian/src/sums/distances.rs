@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::job::{Kind, Work};
 use crate::linalg::Matrix;
 use crate::pass::Fold;
+use crate::random::RandomShare;
 use crate::wire::packed;
 
 /// Sines below this are rounding of the difference 1 - cos^2.
@@ -37,22 +38,24 @@ pub struct Distances<'a> {
     width: usize,
     operand: Cow<'a, Operand>,
     scored: Option<&'a [bool]>,
-    every: usize,
+    /// Of which share of these samples scores are gathered; `None` of none.
+    drawn: Option<RandomShare>,
     rounding: f64,
 }
 
 impl<'a> Distances<'a> {
-    /// Seen from `center`, against the columns of `vectors` (D x d).
+    /// Seen from `center`, against the columns of `vectors` (D x d). Sines need double precision: in single precision those
+    /// below 5e-4 are lost, and with them the distances of samples near the subspace.
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
         let directions = Directions::new(center, Weighting::InverseNorm, None);
         let operand = Cow::Owned(Operand::for_element(center, vectors.columns(), Some(vectors), precision, element));
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
-        Self { directions, width: vectors.columns(), operand, scored: None, every: usize::MAX, rounding }
+        Self { directions, width: vectors.columns(), operand, scored: None, drawn: None, rounding }
     }
 
-    /// Gathers scores, too: of the samples in `scored` (all when it is not given) whose index is a multiple of `every`.
-    pub fn with_scores(self, scored: Option<&'a [bool]>, every: usize) -> Self {
-        Self { scored, every: every.max(1), ..self }
+    /// Gathers scores, too: of the samples in `scored` (all when it is not given) that belong to a random share.
+    pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomShare) -> Self {
+        Self { scored, drawn: Some(drawn), ..self }
     }
 }
 
@@ -69,7 +72,7 @@ pub(crate) struct SentDistances<'a> {
     directions: SentDirections<'a>,
     operand: Cow<'a, Operand>,
     scored: Option<Cow<'a, [bool]>>,
-    every: usize,
+    drawn: Option<RandomShare>,
     rounding: f64,
 }
 
@@ -80,7 +83,7 @@ impl SentDistances<'_> {
             width: self.operand.columns(),
             operand: Cow::Borrowed(&self.operand),
             scored: self.scored.as_deref(),
-            every: self.every,
+            drawn: self.drawn,
             rounding: self.rounding,
         }
     }
@@ -120,7 +123,7 @@ impl Fold for Distances<'_> {
             directions: (&self.directions).into(),
             operand: Cow::Borrowed(&self.operand),
             scored: self.scored.map(Cow::Borrowed),
-            every: self.every,
+            drawn: self.drawn,
             rounding: self.rounding,
         })))
     }
@@ -135,11 +138,12 @@ impl Fold for Distances<'_> {
 
     fn add(&self, sum: &mut DistancesSum, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(&self.directions, block);
+        let drawn = self.drawn.map_or_else(Vec::new, |drawn| drawn.members(block.first(), block.rows()));
         for (row, (w, y)) in weights.iter().zip(y.chunks(self.width)).enumerate() {
             sum.lengths.push(if *w > 0.0 { 1.0 / w } else { 0.0 });
             sum.sines.push(if *w > 0.0 { sine_outside(y, *w, self.rounding) } else { 0.0 });
-            let sample = block.first() + row;
-            if *w > 0.0 && sample.is_multiple_of(self.every) && self.scored.is_none_or(|scored| scored[sample]) {
+            let gathered = drawn.get(row).is_some_and(|drawn| *drawn);
+            if *w > 0.0 && gathered && self.scored.is_none_or(|scored| scored[block.first() + row]) {
                 sum.scores.extend_from_slice(y);
             }
         }

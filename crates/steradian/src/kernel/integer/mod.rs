@@ -69,14 +69,6 @@ pub(crate) struct Wanted {
     pub shared: bool,
 }
 
-/// Whether this processor multiplies four numbers at a time.
-pub(crate) fn by_fours() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return quads::Quads::try_new().is_some();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
 /// The products of the rows of two blocks around 128: left x right, row after row.
 pub(crate) fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> Vec<f64> {
     let (n, features) = (right.rows(), left.columns());
