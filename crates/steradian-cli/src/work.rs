@@ -55,7 +55,7 @@ impl Work {
         let threads = self.runner.threads();
         let left = match config.memory_limit {
             Some(limit) if matches!(data, Data::Streamed(_)) => {
-                limit - any::plan(config, &data, threads)?.peak_memory_bytes
+                limit.saturating_sub(any::plan(config, &data, threads)?.peak_memory_bytes)
             }
             _ => u64::MAX,
         };
@@ -110,6 +110,20 @@ impl Work {
         drop(self.bar);
         Ok(())
     }
+}
+
+/// A warning where a fit takes more than its limit because of its threads: what is allowed and which solver runs do not
+/// depend on them.
+pub fn memory_note(config: &Config, source: &dyn Source, threads: usize) -> Result<Option<String>> {
+    let Some(limit) = config.memory_limit else { return Ok(None) };
+    let peak = any::plan(config, source, threads)?.peak_memory_bytes;
+    Ok((peak > limit).then(|| {
+        format!(
+            "the fit takes about {} on {threads} threads, more than the {} of --memory; use fewer threads, or allow more",
+            steradian::size(peak),
+            steradian::size(limit)
+        )
+    }))
 }
 
 /// What the user should know of data as they were read.

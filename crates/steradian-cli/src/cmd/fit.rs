@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Config, Error, Local, Matrix, Model, Result};
+use steradian::{Config, Error, Local, Matrix, Model, Result, Runner};
 use steradian_baselines::{PCP, any};
 use steradian_io::{Data, NpyWriter};
 
@@ -16,7 +16,7 @@ use crate::outcome::{Outcome, Stop, warn};
 use crate::render::{
     bytes, certificate_words, facts, number, percent, print, print_json, solver_name, solver_words, table,
 };
-use crate::work::{Work, notes};
+use crate::work::{Work, memory_note, notes};
 
 /// What only this run knows; the model file holds no times.
 struct Run {
@@ -54,6 +54,7 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     let mut work = Work::begin(args.options.threads)?;
     let start = Instant::now();
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
+    let over_memory = memory_note(&config, &data, work.runner().threads())?;
     if let Some(checkpoint) = Kept::begin(args, &config, &data, &work)? {
         work = work.kept_in(kept.insert(checkpoint).journal());
     }
@@ -67,6 +68,7 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     parts.into_iter().try_for_each(NpyWriter::finish)?;
     steradian_io::write_whole(&args.output, &file)?;
     let mut warnings = [notes(&data), model.warnings.clone()].concat();
+    warnings.extend(over_memory);
     warnings.iter().for_each(|warning| warn(warning));
     if let Some(checkpoint) = kept.take() {
         warnings.extend(checkpoint.finish());

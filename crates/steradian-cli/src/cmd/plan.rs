@@ -6,9 +6,9 @@ use steradian_baselines::any;
 use steradian_io::Data;
 
 use crate::args::PlanArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, warn};
 use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
-use crate::work::Work;
+use crate::work::{Work, memory_note};
 
 /// Plans and prints.
 pub fn run(args: &PlanArgs) -> Outcome {
@@ -17,6 +17,9 @@ pub fn run(args: &PlanArgs) -> Outcome {
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
     let plan = any::plan(&config, &data, work.runner().threads())?;
+    if let Some(warning) = memory_note(&config, &data, work.runner().threads())? {
+        warn(&warning);
+    }
     let rate = match &data {
         Data::Streamed(array) => Some(array.measured_rate()?),
         _ => None,

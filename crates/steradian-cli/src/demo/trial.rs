@@ -8,7 +8,6 @@
 use std::time::Instant;
 
 use steradian::{Block, Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
-use steradian_baselines::{PCP, preset};
 use steradian_clips::{ClipStatistics, SCENE, scene_config};
 use steradian_clips::{Separator, fit_scene};
 
@@ -186,7 +185,7 @@ mod tests {
         let runner = Local::new(0).unwrap();
         let [pca, ..] = contenders();
         let pca = Trial::run(pca, &scene, &source, &runner).unwrap().psnr;
-        let config = preset(PCP, COMPONENTS);
+        let config = steradian_baselines::preset(steradian_baselines::PCP, COMPONENTS);
         let (_, low_rank) = LowRank::find(&config, &source, 0..FRAMES, None, "", &runner).unwrap();
         let mut tally = Tally::default();
         (0..FRAMES).for_each(|t| tally.add(&scene, t, low_rank.of(t).unwrap()));

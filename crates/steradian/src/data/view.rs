@@ -9,6 +9,7 @@ use super::element::{Element, ElementType};
 use super::row_map::RowMap;
 use super::source::{Shape, Source, View};
 use crate::error::Result;
+use crate::numeric::random::{Stream, subsample};
 
 /// Some of the samples of a source, in a given order.
 pub(crate) struct Picked<'a> {
@@ -24,11 +25,12 @@ impl<'a> Picked<'a> {
         Self { source, samples, shape }
     }
 
-    /// At most `most` of the samples that `kept` names (of all when it is not given), evenly spread over them.
+    /// At most `most` of the samples that `kept` names (of all when it is not given), drawn at random by a fixed seed: evenly
+    /// spread ones would all fall on one phase of a period in the data.
     pub(crate) fn at_most(source: &'a dyn Source, kept: Option<&[bool]>, most: usize) -> Self {
         let members: Vec<usize> = (0..source.shape().samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
-        let count = members.len().min(most);
-        Self::new(source, (0..count).map(|i| members[i * members.len() / count]).collect())
+        let drawn = subsample(members.len(), most, 0, Stream::Statistics);
+        Self::new(source, drawn.into_iter().map(|i| members[i]).collect())
     }
 }
 
@@ -258,7 +260,26 @@ mod tests {
         let halved = Changed::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
         assert_eq!(halved.shape().element, ElementType::F32);
         assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
-        let spread = Picked::at_most(&memory, Some(&[true, false, true, true]), 2);
-        assert_eq!(spread.samples, [0, 2]);
+        let all = Picked::at_most(&memory, Some(&[true, false, true, true]), 3);
+        assert_eq!(all.samples, [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_few_of_many_samples_follow_no_period() {
+        let data = vec![0u8; 9000];
+        let memory = Memory::new(&data, 9000, 1).unwrap();
+        let kept: Vec<bool> = (0..9000).map(|i| i >= 808).collect();
+        for (kept, members, first) in [(None, 9000, 0), (Some(&kept[..]), 8192, 808)] {
+            let picked = Picked::at_most(&memory, kept, 2048).samples;
+            assert_eq!(picked.len(), 2048);
+            assert!(picked.is_sorted() && picked[0] >= first);
+            for period in [2, 3, 4] {
+                for phase in 0..period {
+                    let own = picked.iter().filter(|&&i| i % period == phase).count();
+                    let expected = 2048 / period;
+                    assert!(own.abs_diff(expected) < 150, "{own} of {members} in phase {phase} of {period}");
+                }
+            }
+        }
     }
 }

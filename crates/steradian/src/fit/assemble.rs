@@ -9,12 +9,13 @@ use crate::config::options::{Solver, Weighting};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Distances;
+use crate::folds::{Distances, DistancesSum};
 use crate::kernel::operand::Precision;
 use crate::model::{Certificate, Model, diagnosis};
 use crate::numeric::linalg::Matrix;
+use crate::numeric::random::{RandomShare, Stream};
 
-/// Scores that robust variances come from, at most; beyond, every k-th sample is taken.
+/// Scores that robust variances come from, about, at most; beyond, a random share of the samples is taken.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
 
 /// A subspace that a method outside this crate has found.
@@ -44,10 +45,14 @@ pub fn assemble(
     runner: &impl Runner,
 ) -> Result<Model> {
     let (shape, d) = (source.shape(), found.vectors.columns());
-    let every = (shape.samples * d).div_ceil(SCALE_SCORES);
-    let distances = Distances::new(&found.center, &found.vectors, Precision::Working, shape.element);
-    let measured = runner.run(&distances.with_scores(None, every), source)?;
+    let distances = Distances::new(&found.center, &found.vectors, Precision::Double, shape.element);
+    let drawn = drawn_scores(shape.samples, d, config.seed);
+    let measured = runner.run(&distances.with_scores(None, drawn), source)?;
+    let mut warnings = found.warnings;
     let explained = Explained::new(config, found.eigenvalues.as_deref(), &measured, None, d);
+    if !explained.classical {
+        warnings.extend(drawn_warning(&measured, d, shape.samples));
+    }
     Ok(Model {
         config: config.clone(),
         solver: Solver::Auto,
@@ -68,7 +73,24 @@ pub fn assemble(
         extras: BTreeMap::new(),
         certificate: found.certificate,
         passes: runner.passes() - passes_before,
-        warnings: found.warnings,
+        warnings,
+    })
+}
+
+/// The samples whose scores give robust variances, out of those a fit is of: all, or a random share where there would be
+/// more than [`SCALE_SCORES`].
+pub(super) fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
+    RandomShare::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
+}
+
+/// A warning where robust variances come from a share of the samples.
+pub(super) fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
+    let used = measured.scores.len() / d.max(1);
+    (members > SCALE_SCORES / d.max(1) && used < members).then(|| {
+        format!(
+            "the variances come from a random subsample of {used} of {members} samples, since more than {SCALE_SCORES} scores \
+             are not kept; fit with another seed to see how much they vary"
+        )
     })
 }
 

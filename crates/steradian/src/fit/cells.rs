@@ -128,7 +128,7 @@ impl<R: Runner> Rounds<'_, R> {
     fn scores(&self, model: &Model, data: &dyn Source) -> Result<Matrix> {
         let plain = Directions::new(&model.center, Weighting::Uniform, None);
         let vectors = model.components.transposed();
-        let projection = Projection::new(plain, &vectors, Units::Data, Precision::Working, data.shape().element);
+        let projection = Projection::new(plain, &vectors, Units::Data, Precision::Double, data.shape().element);
         Ok(Matrix::from_vec(data.shape().samples, self.d, self.runner.run(&projection, data)?.values))
     }
 

@@ -5,7 +5,7 @@
 //!
 //! | work | operations | weight |
 //! |---|---|---|
-//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`], [`WHOLE_PAIRS_BY_FOURS`] |
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
 //! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
 //! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
 //! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
@@ -14,7 +14,8 @@
 //! | full eigenproblem | 10 N^3 | [`EIGEN`] |
 //! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
 //!
-//! Solvers whose matrices would not fit into memory are out.
+//! Solvers whose matrices would not fit into memory are out. The choice is a function of shape, element type and
+//! configuration: weights do not depend on the processor, and the memory that decides is that of [`DECIDING_THREADS`].
 
 use super::assemble::SCALE_SCORES;
 use super::cells::ROUNDS as CELL_ROUNDS;
@@ -30,7 +31,7 @@ use crate::data::source::Shape;
 use crate::engine::grid::Grid;
 use crate::engine::local::pair_bytes;
 use crate::folds::{CONE_TILE_ROWS, TILE_ROWS};
-use crate::kernel::int8::{self, BYTE_TILE_ROWS};
+use crate::kernel::int8::BYTE_TILE_ROWS;
 use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
 use crate::screen::{cone, elimination};
 use crate::solver::dense::solves_fully;
@@ -41,10 +42,9 @@ use crate::solver::operator::Width;
 const KRYLOV_PASSES: usize = 9;
 /// The same for a decomposition that begins near its end and is only to give weights.
 const ROUGH_PASSES: usize = 3;
-/// The integer tile of two numbers in a word, with what it shares and merges.
-const WHOLE_PAIRS: f64 = 0.88;
-/// The same of four numbers, where the processor has them.
-const WHOLE_PAIRS_BY_FOURS: f64 = 0.36;
+/// The integer tile, with what it shares and merges: between 0.88, of two numbers in a word, and 0.36, of four where the
+/// processor has them. The choice of a solver must not depend on the processor.
+const WHOLE_PAIRS: f64 = 0.56;
 /// Tiles in double precision, converted for each pair.
 const DOUBLE_PAIRS: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
@@ -61,6 +61,9 @@ const ELIMINATION_ANCHORS: f64 = 1024.0;
 const ELIMINATION_PASSES: usize = 14;
 /// What matrices may take when no limit is given.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
+/// The number of threads of the memory estimate that decides on solvers and limits, so that the threads of a run do not
+/// change the answer. With one the estimate is the least that any run takes.
+pub(super) const DECIDING_THREADS: usize = 1;
 /// What the program takes however small the data are, and each of its threads: buffers of products, stacks, bookkeeping.
 const PROGRAM_BYTES: u64 = 8 << 20;
 const THREAD_BYTES: u64 = 2 << 20;
@@ -164,13 +167,7 @@ impl Costs<'_> {
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
         let pass = NARROW * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = match (self.whole_pairs(), int8::by_fours()) {
-            (true, true) => WHOLE_PAIRS_BY_FOURS,
-            (true, false) => WHOLE_PAIRS,
-            (false, _) => DOUBLE_PAIRS,
-        } * n
-            * n
-            * features;
+        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
             (true, false) => CONE_PAIRS * n * n * features,

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::folds::Gathered;
 use crate::numeric::statistics::NORMAL_MAD;
 
-/// Samples that a feature's statistics come from where all would be too many, evenly spread over them.
+/// Samples that a feature's statistics come from where all would be too many, drawn at random from them.
 pub(crate) const STATISTIC_SAMPLES: usize = 2048;
 /// Columns that are gathered at a time.
 pub(crate) const SLAB_COLUMNS: usize = 2048;

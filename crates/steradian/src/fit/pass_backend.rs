@@ -83,7 +83,7 @@ impl<R: Runner> Ground for ByPasses<'_, '_, R> {
     fn distances(&mut self, point: &Vec<f64>, vectors: &Matrix) -> Result<DistancesSum> {
         let Decomposer { d, source, runner, .. } = *self.decomposer;
         let (vectors, element) = (vectors.first_columns(d), source.shape().element);
-        runner.run(&Distances::new(point, &vectors, Precision::Working, element), source)
+        runner.run(&Distances::new(point, &vectors, Precision::Double, element), source)
     }
 
     fn exactly(&mut self, around: &Around<'_, Vec<f64>>, start: Option<&Matrix>) -> Result<(Vec<f64>, Decomposed)> {

@@ -1,6 +1,6 @@
 //! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
 
-use super::cost::{Costs, Step};
+use super::cost::{Costs, DECIDING_THREADS, Step};
 use crate::config::Config;
 use crate::config::options::Solver;
 use crate::data::source::{Shape, Source};
@@ -18,7 +18,8 @@ pub struct Plan {
     pub passes: usize,
     /// Bytes of samples that will be read.
     pub bytes_read: u64,
-    /// The most memory that will be allocated at once: all but data in memory and mapped files.
+    /// The most memory that will be allocated at once: all but data in memory and mapped files. It grows with the threads,
+    /// and may be over the limit, which is compared with the memory of one thread.
     pub peak_memory_bytes: u64,
     /// Rows of a block.
     pub block_rows: usize,
@@ -29,42 +30,51 @@ pub struct Plan {
 impl Plan {
     /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, shape, threads, 0)
+        Self::among(&SOLVERS, config, shape, threads, |_| 0)
     }
 
     /// The plan for these data, with the memory that serving them takes.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, source.shape(), threads, source.held_bytes(threads))
+        Self::among(&SOLVERS, config, source.shape(), threads, |threads| source.held_bytes(threads))
     }
 
     /// The plan for data whose rows never come together: among the solvers that need no pairs of them.
     pub(crate) fn without_pairs(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, 0)
+        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, |_| 0)
     }
 
-    fn among(solvers: &[Solver], config: &Config, shape: &Shape, threads: usize, source_bytes: u64) -> Result<Self> {
+    fn among(
+        solvers: &[Solver],
+        config: &Config,
+        shape: &Shape,
+        threads: usize,
+        source_bytes: impl Fn(usize) -> u64,
+    ) -> Result<Self> {
         config.check(shape)?;
-        let costs = Costs { config, shape, threads: threads.max(1), source_bytes };
+        let on = |threads: usize| Costs { config, shape, threads, source_bytes: source_bytes(threads) };
+        let deciding = on(DECIDING_THREADS);
         let solver = match config.solver {
-            Solver::Auto => costs.cheapest(solvers),
+            Solver::Auto => deciding.cheapest(solvers),
             asked => asked,
         };
-        let peak_memory_bytes = costs.memory(solver);
+        let least = deciding.memory(solver);
         if let Some(limit) = config.memory_limit
-            && peak_memory_bytes > limit
+            && least > limit
         {
             return Err(Error::asked(format!(
-                "the fit needs about {} with the {} solver but may use {}; allow more{}",
-                size(peak_memory_bytes),
+                "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
+                size(least),
                 solver.name(),
                 size(limit),
-                match costs.leanest(solvers) {
-                    lean if costs.memory(lean) < peak_memory_bytes =>
-                        format!(", or use the {} solver, which needs {}", lean.name(), size(costs.memory(lean))),
+                match deciding.leanest(solvers) {
+                    lean if deciding.memory(lean) < least =>
+                        format!(", or use the {} solver, which needs {}", lean.name(), size(deciding.memory(lean))),
                     _ => String::new(),
                 }
             )));
         }
+        let costs = on(threads.max(1));
+        let peak_memory_bytes = costs.memory(solver);
         let steps = costs.steps(solver);
         Ok(Self {
             solver,

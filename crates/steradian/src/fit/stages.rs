@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assemble::{SCALE_SCORES, signed_rows};
+use super::assemble::{drawn_scores, drawn_warning, signed_rows};
 use super::backend::Around;
 use super::gram_backend::WithinMatrix;
 use super::pass_backend::ByPasses;
@@ -248,18 +248,22 @@ impl<R: Runner> Fit<'_, R> {
         let (config, d, shape) = (self.config, self.d, self.source.shape());
         let Found { center, certified, kept, cone } = found;
         let vectors = certified.vectors.first_columns(d);
-        let every = (shape.samples * d).div_ceil(SCALE_SCORES);
+        let members = kept.as_ref().map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
+        let drawn = drawn_scores(members, d, config.seed);
         let measured = match self.measured.take() {
             Some(measured) => measured,
             None => {
-                let distances = Distances::new(&center, &vectors, Precision::Working, shape.element);
-                self.runner.run(&distances.with_scores(kept.as_deref(), every), self.source)?
+                let distances = Distances::new(&center, &vectors, Precision::Double, shape.element);
+                self.runner.run(&distances.with_scores(kept.as_deref(), drawn), self.source)?
             }
         };
         if config.loss == Loss::Sine {
             self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, kept.as_deref()));
         }
         let explained = Explained::new(config, Some(&certified.values), &measured, kept.as_deref(), d);
+        if !explained.classical {
+            self.warnings.extend(drawn_warning(&measured, d, members));
+        }
         let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
         let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
         let cutoffs = diagnosis::cutoffs(&measured, d, shape.features);

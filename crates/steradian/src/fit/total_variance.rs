@@ -28,6 +28,8 @@ use crate::numeric::statistics::{bulk, robust_scale};
 pub(crate) struct Explained {
     pub variances: Vec<f64>,
     pub total: f64,
+    /// Whether these are of the covariance; else they are robust.
+    pub classical: bool,
 }
 
 /// Whether eigenvalues are those of the covariance of all samples, and so are variances.
@@ -57,7 +59,7 @@ impl Explained {
         let trace = norms.iter().map(|norm| norm * norm).sum::<f64>() / (n - 1.0);
         // Norms and eigenvalues are rounded differently; their difference must not make a remainder negative.
         let total = trace.max(variances.iter().sum());
-        Self { variances, total }
+        Self { variances, total, classical: true }
     }
 
     fn robust(measured: &DistancesSum, support: Option<&[bool]>, d: usize) -> Self {
@@ -66,7 +68,7 @@ impl Explained {
         let active = |i: usize| measured.lengths[i] > 0.0 && support.is_none_or(|support| support[i]);
         let distances = measured.orthogonal().into_iter().enumerate().filter(|(i, _)| active(*i)).map(|(_, od)| od);
         let total = variances.iter().sum::<f64>() + mean_square(distances.collect());
-        Self { variances, total }
+        Self { variances, total, classical: false }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
+use crate::numeric::random::RandomShare;
 
 /// Sines below this are rounding of the difference 1 - cos^2.
 const ROUNDING: f64 = 3e-8;
@@ -34,22 +35,24 @@ pub struct Distances<'a> {
     directions: Directions<'a>,
     operand: Operand,
     scored: Option<Cow<'a, [bool]>>,
-    every: usize,
+    /// The share of these samples whose scores are gathered; `None` for none.
+    drawn: Option<RandomShare>,
     rounding: f64,
 }
 
 impl<'a> Distances<'a> {
-    /// Seen from `center`, against the columns of `vectors` (D x d).
+    /// Seen from `center`, against the columns of `vectors` (D x d). Sines need double precision: in single precision those
+    /// below 5e-4 are lost, and with them the distances of samples near the subspace.
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
         let directions = Directions::new(center, Weighting::InverseNorm, None);
         let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
-        Self { directions, operand, scored: None, every: usize::MAX, rounding }
+        Self { directions, operand, scored: None, drawn: None, rounding }
     }
 
-    /// Gathers scores, too: of the samples in `scored` (all when it is not given) whose index is a multiple of `every`.
-    pub fn with_scores(self, scored: Option<&'a [bool]>, every: usize) -> Self {
-        Self { scored: scored.map(Cow::Borrowed), every: every.max(1), ..self }
+    /// Gathers scores, too: of the samples in `scored` (all when it is not given) that belong to a random share.
+    pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomShare) -> Self {
+        Self { scored: scored.map(Cow::Borrowed), drawn: Some(drawn), ..self }
     }
 }
 
@@ -97,12 +100,12 @@ impl Fold for Distances<'_> {
 
     fn add(&self, sum: &mut DistancesSum, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
+        let drawn = self.drawn.map_or_else(Vec::new, |drawn| drawn.members(block.first(), block.rows()));
         for (row, (w, y)) in weights.iter().zip(y.chunks(self.operand.columns())).enumerate() {
             sum.lengths.push(if *w > 0.0 { 1.0 / w } else { 0.0 });
             sum.sines.push(if *w > 0.0 { sine_outside(y, *w, self.rounding) } else { 0.0 });
-            let sample = block.first() + row;
-            if *w > 0.0 && sample.is_multiple_of(self.every) && self.scored.as_ref().is_none_or(|scored| scored[sample])
-            {
+            let gathered = drawn.get(row).is_some_and(|drawn| *drawn);
+            if *w > 0.0 && gathered && self.scored.as_ref().is_none_or(|scored| scored[block.first() + row]) {
                 sum.scores.extend_from_slice(y);
             }
         }

@@ -4,6 +4,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::linalg::Matrix;
 
@@ -24,6 +25,10 @@ pub enum Stream {
     Baselines = 6,
     /// The anchors that candidates for the pivot are compared on.
     Anchors = 7,
+    /// The samples whose scores give robust variances.
+    Scores = 8,
+    /// The samples that statistics of features come from.
+    Statistics = 9,
 }
 
 /// The generator of a purpose.
@@ -61,6 +66,45 @@ pub(crate) fn subsample_again(n: usize, count: usize, seed: u64, stream: Stream,
     draw(n, count, generator)
 }
 
+/// A random share of the samples of a pass, for which a sample's index decides alone: each sample is a member or not by its
+/// own number of the generator, so that threads, parts and restarts draw the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RandomShare {
+    seed: u64,
+    stream: u64,
+    /// Numbers below are members; `None` takes all.
+    limit: Option<u64>,
+}
+
+impl RandomShare {
+    /// All samples.
+    pub fn all() -> Self {
+        Self { seed: 0, stream: 0, limit: None }
+    }
+
+    /// About `most` of `samples`, all where there are no more; the number drawn varies by its square root.
+    pub fn about(most: usize, samples: usize, seed: u64, stream: Stream) -> Self {
+        let share = most as f64 / samples.max(1) as f64;
+        let limit = (most < samples).then_some((share * 2f64.powi(64)) as u64);
+        Self { seed, stream: stream as u64, limit }
+    }
+
+    /// Whether all samples are members.
+    pub fn is_all(&self) -> bool {
+        self.limit.is_none()
+    }
+
+    /// Which of `count` samples from number `first` on are members.
+    pub(crate) fn members(&self, first: usize, count: usize) -> Vec<bool> {
+        let Some(limit) = self.limit else { return vec![true; count] };
+        let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
+        generator.set_stream(self.stream);
+        // Two words for each sample.
+        generator.set_word_pos(2 * first as u128);
+        (0..count).map(|_| generator.next_u64() < limit).collect()
+    }
+}
+
 fn draw(n: usize, count: usize, mut generator: ChaCha8Rng) -> Vec<usize> {
     if count >= n {
         return (0..n).collect();
@@ -88,5 +132,27 @@ mod tests {
         assert_eq!(a, subsample(1000, 100, 7, Stream::Subsample));
         assert_ne!(a, subsample(1000, 100, 8, Stream::Subsample));
         assert_eq!(subsample(3, 9, 0, Stream::Subsample), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_random_share_is_the_same_in_parts_and_follows_no_period() {
+        let share = RandomShare::about(10_000, 40_000, 3, Stream::Scores);
+        let whole = share.members(0, 40_000);
+        let parts: Vec<bool> = [0..17, 17..4096, 4096..40_000]
+            .into_iter()
+            .flat_map(|part| share.members(part.start, part.len()))
+            .collect();
+        assert_eq!(whole, parts);
+        for period in [2, 3, 4, 7] {
+            for phase in 0..period {
+                let own = whole.iter().skip(phase).step_by(period);
+                let (members, all) = own.fold((0, 0), |(m, n), member| (m + usize::from(*member), n + 1));
+                let expected = f64::from(all) / 4.0;
+                assert!((members as f64 - expected).abs() < 5.0 * expected.sqrt(), "{members} of {all}");
+            }
+        }
+        assert_ne!(whole, RandomShare::about(10_000, 40_000, 4, Stream::Scores).members(0, 40_000));
+        assert!(RandomShare::about(5, 5, 0, Stream::Scores).is_all());
+        assert_eq!(RandomShare::all().members(7, 3), [true; 3]);
     }
 }

@@ -11,6 +11,7 @@ use steradian::folds::{
     AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, DigitCounts, Directions, Distances, Moments,
     Precision, Pull, Scatter, Sketch,
 };
+use steradian::random::RandomShare;
 use steradian::{
     Angle, Block, BlockData, Cells, Center, Cluster, Components, Cone, Config, Cosine, Counting, Dispatch, ElementType,
     Fold, Job, Local, Matrix, Method, Model, Remote, Result, Rows, Runner, Scaling, Screen, Shape, Solver, Source, Sum,
@@ -273,7 +274,8 @@ proptest! {
         // The nearest sample is known by its number in the whole data, which a part alone does not know.
         prop_assert!(same_tree(&Pull::new(&center, None, 1e9), &x, &cuts));
         prop_assert!(same_tree(&Scatter::new(directions.clone()), &x, &cuts));
-        prop_assert!(same_tree(&Distances::new(&center, &w, Precision::Double, element).with_scores(None, 1), &x, &cuts));
+        let distances = Distances::new(&center, &w, Precision::Double, element);
+        prop_assert!(same_tree(&distances.with_scores(None, RandomShare::all()), &x, &cuts));
         prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
         let rule = ConeRule::new(directions.clone(), Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[0, n - 1], &[x.row(0), x.row(n - 1)].concat(), Some((0, x.row(0)))).unwrap();

@@ -142,7 +142,7 @@ fn rotations_do_not_change_ratios() {
     let turned = product(&x, &Numbers::new(9).rotation(8));
     for method in [Method::Angular, Method::Robust, Method::Ae, Method::Pca] {
         let [a, b] = [&x, &turned].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
-        assert!(common::difference(&a, &b) < 1e-6, "{}: {a:?} and {b:?}", method.name());
+        assert!(crate::common::difference(&a, &b) < 1e-6, "{}: {a:?} and {b:?}", method.name());
     }
 }
 

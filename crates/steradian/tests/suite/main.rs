@@ -2,6 +2,7 @@
 
 mod certificate;
 mod checkpoint;
+mod choice;
 mod cluster;
 mod common;
 mod elimination;
@@ -11,5 +12,7 @@ mod hostile;
 mod identities;
 mod merge_laws;
 mod plan;
+mod precision;
 mod robust;
 mod solver_matrix;
+mod subsample;

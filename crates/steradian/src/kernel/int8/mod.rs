@@ -34,14 +34,6 @@ pub(crate) struct Wanted {
     pub shared: bool,
 }
 
-/// Whether this processor multiplies four numbers at a time.
-pub(crate) fn by_fours() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return vnni::Quads::try_new().is_some();
-    #[cfg(not(target_arch = "x86_64"))]
-    return false;
-}
-
 /// The products of the rows of two blocks of u8 around 128: left x right, row after row; `None` for other types.
 pub(crate) fn block_products(left: &Block<'_>, right: &Block<'_>, wanted: Wanted) -> Option<Vec<f64>> {
     match (left.data(), right.data()) {
