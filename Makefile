@@ -112,8 +112,9 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: install-python
+lint: install-python layers
 	$(CARGO) fmt --all --check
+	python3 scripts/shared_build.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
 	$(VENV)/bin/ruff check python
