@@ -12,11 +12,31 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: help check layers demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
-	$(CARGO) run --release --quiet -p steradian-cli -- demo -o steradian-demo
+	@echo "Building the program with optimization; the first build takes a few minutes."
+	$(CARGO) run --release -p steradian-cli -- demo -o steradian-demo
+
+## This list: each target with its first line of description
+help:
+	@awk '/^## / { text = substr($$0, 4); next } \
+	     /^[a-z][a-z-]*:/ && text { sub(/:.*/, ""); printf "make %-14s %s\n", $$0, text } \
+	     { text = "" }' $(firstword $(MAKEFILE_LIST))
+
+## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, unit tests
+check: $(VENV)/ready layers
+	$(CARGO) fmt --all --check
+	$(VENV)/bin/ruff check python
+	$(VENV)/bin/ruff format --check python
+	cd python && ../$(VENV)/bin/mypy
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+	$(CARGO) test --workspace --all-features --lib
+
+# Imports that point against the order of folders.
+layers:
+	@if [ -f scripts/layers.py ]; then echo python3 scripts/layers.py; python3 scripts/layers.py; fi
 
 ## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
 test: test-rust test-python test-report test-paper
@@ -92,8 +112,9 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: install-python
+lint: install-python layers
 	$(CARGO) fmt --all --check
+	python3 scripts/shared_build.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
 	$(VENV)/bin/ruff check python

@@ -18,8 +18,8 @@ fn a_fit_stays_within_its_plan() {
     let runner = Local::new(2).unwrap();
     for (n, features) in [(300, 4000), (4000, 300)] {
         let x = Numbers::new(9).samples(n, features, 3);
-        for method in Method::BASELINES {
-            let config = Config::new(method, 3);
+        for method in steradian_baselines::BASELINES {
+            let config = steradian_baselines::preset(method, 3);
             let data = source(&x);
             let plan = steradian_baselines::plan(&config, &data, 2).unwrap();
             let check = |work: &dyn Fn()| {
@@ -33,7 +33,7 @@ fn a_fit_stays_within_its_plan() {
                 assert!(said <= 2 * taken + SMALL, "{what}");
             };
             check(&|| drop(steradian_baselines::fit(&config, &data, &runner).unwrap()));
-            if method == Method::Pcp {
+            if method == steradian_baselines::PCP {
                 // Both parts take the place of arrays that are not needed any more.
                 check(&|| drop(steradian_baselines::pursue(&config, &data, &runner).unwrap()));
             }

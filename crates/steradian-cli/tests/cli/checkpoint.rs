@@ -49,42 +49,48 @@ fn killed(lab: &Lab, line: &str) {
     assert!(lab.path("c").exists());
 }
 
-#[test]
-fn a_fit_killed_again_and_again_writes_the_bytes_of_an_undisturbed_one() {
+/// Five times killed after a random share of its time and started again on other threads; then the bytes of an undisturbed fit.
+fn killed_again_and_again(options: &str, every: &str, seed: u64) {
     let lab = busy();
-    let delays = uniform(9, 64);
-    for (round, (options, every)) in [
-        ("--method angular -d 3 --solver krylov", "0.02"),
-        ("--method robust -d 2 --solver krylov", "0"),
-        ("--method tae -d 2 --solver scatter --exact", "0.05"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let line = format!("fit x.npy {options} -o m");
-        let start = Instant::now();
-        lab.ok(&line);
-        let (expected, whole) = (lab.read("m"), start.elapsed());
-        std::fs::remove_file(lab.path("m")).unwrap();
-        let line = format!("{line} --checkpoint c --checkpoint-every {every}");
-        let mut deaths = 0;
-        for delay in &delays[8 * round..8 * round + 8] {
-            let threads = 1 + deaths % 3;
-            let time = Duration::from_millis(20) + whole.mul_f64(0.5 * delay);
-            match kill_after(&lab, &format!("{line} --threads {threads}"), time) {
-                None => deaths += 1,
-                Some(end) => assert!(end.status.success(), "{line}\n{}", stderr(&end)),
-            }
+    let line = format!("fit x.npy {options} -o m");
+    let start = Instant::now();
+    lab.ok(&line);
+    let (expected, whole) = (lab.read("m"), start.elapsed());
+    std::fs::remove_file(lab.path("m")).unwrap();
+    let line = format!("{line} --checkpoint c --checkpoint-every {every}");
+    let mut deaths = 0;
+    for delay in uniform(seed, 5) {
+        let threads = 1 + deaths % 3;
+        let time = Duration::from_millis(20) + whole.mul_f64(0.5 * delay);
+        match kill_after(&lab, &format!("{line} --threads {threads}"), time) {
+            None => deaths += 1,
+            Some(end) => assert!(end.status.success(), "{line}\n{}", stderr(&end)),
         }
-        assert!(deaths > 1, "{line}: it was over before it could be killed");
-        let output = lab.run(&line);
-        let said = stderr(&output);
-        assert!(output.status.success(), "{line}\n{said}");
-        assert!(lab.read("m") == expected, "{line}, after {deaths} deaths");
-        let left: Vec<_> = lab.listing().into_iter().filter(|name| name.starts_with('c')).collect();
-        assert!(left.is_empty(), "{left:?}");
-        std::fs::remove_file(lab.path("m")).unwrap();
     }
+    assert!(deaths > 1, "{line}: it was over before it could be killed");
+    let output = lab.run(&line);
+    let said = stderr(&output);
+    assert!(output.status.success(), "{line}\n{said}");
+    assert!(lab.read("m") == expected, "{line}, after {deaths} deaths");
+    let left: Vec<_> = lab.listing().into_iter().filter(|name| name.starts_with('c')).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+// One test each, so that they run side by side.
+
+#[test]
+fn angular_killed_again_and_again_writes_the_bytes_of_an_undisturbed_fit() {
+    killed_again_and_again("--method angular -d 3 --solver krylov", "0.02", 9);
+}
+
+#[test]
+fn robust_killed_again_and_again_writes_the_bytes_of_an_undisturbed_fit() {
+    killed_again_and_again("--method robust -d 2 --solver krylov", "0", 10);
+}
+
+#[test]
+fn tae_killed_again_and_again_writes_the_bytes_of_an_undisturbed_fit() {
+    killed_again_and_again("--method tae -d 2 --solver scatter --exact", "0.05", 11);
 }
 
 #[test]

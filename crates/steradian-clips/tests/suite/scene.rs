@@ -166,14 +166,29 @@ fn long_clips_are_learnt_from_frames_spread_over_them() {
 fn every_method_takes_frames_apart() {
     let made = make(PLAIN);
     let runner = Local::new(2).unwrap();
-    for method in Method::ALL {
+    // Those that follow the square with a component lose it from their masks; cells and the cone do not.
+    for (method, least) in [
+        (Method::Robust, 0.65),
+        (Method::Cells, 0.99),
+        (Method::Angular, 0.69),
+        (Method::Ae, 0.69),
+        (Method::Tae, 0.88),
+        (Method::Pca, 0.7),
+    ] {
         let fitted = steradian::fit(&Config::new(method, 2), &made.source(), &runner).unwrap();
         assert!(Separator::new(&fitted).is_err());
         let model = with_clip_statistics(fitted, &made.source(), &runner).unwrap();
-        let separated = Separator::new(&model).unwrap().separate(made.frame(3));
-        assert_eq!((separated.mask.len(), separated.scores.len()), (PIXELS, 2));
         let f1 = made.f1(&model);
-        assert!(f1 > 0.4, "{}: {f1}", method.name());
+        assert!(f1 > least, "{}: {f1}", method.name());
+        // The background of a frame is center + scores times components, in levels.
+        let separated = Separator::new(&model).unwrap().separate(made.frame(3));
+        assert_eq!(separated.scores.len(), 2);
+        for at in 0..PIXELS {
+            let along: f64 = (0..2).map(|k| separated.scores[k] * model.components[(k, at)]).sum();
+            let level = (model.center[at] + along).clamp(0.0, 255.0);
+            let found = f64::from(separated.background[at]);
+            assert!((level - found).abs() < 0.51, "{} at {at}: {level} {found}", method.name());
+        }
         let bytes = model.to_bytes().unwrap();
         assert_eq!(Model::from_bytes(&bytes).unwrap().to_bytes().unwrap(), bytes, "{}", method.name());
     }
@@ -226,5 +241,7 @@ fn two_frames_are_a_clip() {
     made.truth.truncate(2 * PIXELS);
     let model = scene(&made);
     assert!(model.n_components() <= 2);
-    assert_eq!(Separator::new(&model).unwrap().separate(made.frame(1)).mask.len(), PIXELS);
+    // Nobody can tell which of two levels is the wall's: the background is between, and both squares show in both masks.
+    let (f1, psnr) = (made.f1(&model), made.psnr(&model, 1.0));
+    assert!(f1 > 0.7 && psnr > 24.0, "F1 {f1}, PSNR {psnr}");
 }

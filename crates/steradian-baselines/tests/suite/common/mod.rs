@@ -4,7 +4,7 @@
 #[path = "../../../../steradian/tests/suite/common/mod.rs"]
 mod library;
 
-pub use library::{Numbers, alone, golden, sine, source};
+pub use library::{Numbers, alone, golden, largest_sine, sine, source};
 use steradian::{Config, Local, Matrix, Model};
 
 /// A product of two thin matrices, and a share of cells that are something else.

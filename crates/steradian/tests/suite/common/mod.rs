@@ -65,16 +65,7 @@ impl Numbers {
     /// An orthogonal matrix, by Gram-Schmidt on normal columns.
     pub fn rotation(&mut self, size: usize) -> Matrix {
         let mut q = self.matrix(size, size);
-        for i in 0..size {
-            for _ in 0..2 {
-                for j in 0..i {
-                    let dot: f64 = (0..size).map(|k| q[(i, k)] * q[(j, k)]).sum();
-                    (0..size).for_each(|k| q[(i, k)] -= dot * q[(j, k)]);
-                }
-            }
-            let length = q.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
-            q.row_mut(i).iter_mut().for_each(|x| *x /= length);
-        }
+        orthonormalize(&mut q);
         q
     }
 
@@ -94,6 +85,20 @@ impl Numbers {
     }
 }
 
+/// Makes the rows orthonormal, by Gram-Schmidt done twice.
+pub fn orthonormalize(q: &mut Matrix) {
+    for i in 0..q.rows() {
+        for _ in 0..2 {
+            for j in 0..i {
+                let dot: f64 = (0..q.columns()).map(|k| q[(i, k)] * q[(j, k)]).sum();
+                (0..q.columns()).for_each(|k| q[(i, k)] -= dot * q[(j, k)]);
+            }
+        }
+        let length = q.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
+        q.row_mut(i).iter_mut().for_each(|x| *x /= length);
+    }
+}
+
 /// A b.
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), b.columns());
@@ -110,18 +115,40 @@ pub fn source(x: &Matrix) -> Memory<'_, f64> {
     Memory::new(x.data(), x.rows(), x.columns()).unwrap()
 }
 
-/// The sine of the largest angle between the row spaces of two sets of orthonormal rows, from above (Frobenius norm).
-pub fn sine(a: &Matrix, b: &Matrix) -> f64 {
-    let mut square = 0.0;
+/// What is left of each row of `a` outside the row space of `b`, whose rows are orthonormal.
+fn outside(a: &Matrix, b: &Matrix) -> Matrix {
+    let mut rest = a.clone();
     for i in 0..a.rows() {
-        let mut rest = a.row(i).to_vec();
         for _ in 0..2 {
             for j in 0..b.rows() {
-                let dot: f64 = rest.iter().zip(b.row(j)).map(|(x, y)| x * y).sum();
-                rest.iter_mut().zip(b.row(j)).for_each(|(x, y)| *x -= dot * y);
+                let dot: f64 = rest.row(i).iter().zip(b.row(j)).map(|(x, y)| x * y).sum();
+                rest.row_mut(i).iter_mut().zip(b.row(j)).for_each(|(x, y)| *x -= dot * y);
             }
         }
-        square += rest.iter().map(|x| x * x).sum::<f64>();
+    }
+    rest
+}
+
+/// The sine of the largest angle between the row spaces of two sets of orthonormal rows, from above (Frobenius norm).
+pub fn sine(a: &Matrix, b: &Matrix) -> f64 {
+    outside(a, b).data().iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// The sine of the largest angle itself: the spectral norm, from a hundred steps of the power method.
+pub fn largest_sine(a: &Matrix, b: &Matrix) -> f64 {
+    let rest = outside(a, b);
+    let mut along = vec![1.0; a.rows()];
+    let mut square = 0.0;
+    for _ in 0..100 {
+        let image: Vec<f64> =
+            (0..rest.columns()).map(|k| (0..rest.rows()).map(|i| along[i] * rest[(i, k)]).sum()).collect();
+        let back: Vec<f64> =
+            (0..rest.rows()).map(|i| rest.row(i).iter().zip(&image).map(|(x, y)| x * y).sum()).collect();
+        square = back.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if square == 0.0 {
+            break;
+        }
+        along = back.iter().map(|x| x / square).collect();
     }
     square.sqrt()
 }
