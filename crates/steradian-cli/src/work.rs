@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use steradian::{CancelToken, Config, Error, Journal, Local, Result, Runner};
+use steradian::{CancelToken, Config, Error, Journal, Local, Result, Runner, Source};
 use steradian_baselines::any;
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 

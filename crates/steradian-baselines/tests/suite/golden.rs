@@ -69,7 +69,9 @@ fn grassmann_averages_are_the_reference() {
 fn the_parts_of_the_pursuit_are_the_reference() {
     for case in ["46_pcp_wide", "47_pcp_tall"] {
         let source = NpySource::open(golden(case).join("X.npy")).unwrap();
-        let found = steradian_baselines::pursue(&config(case, steradian_baselines::PCP), &source, &Local::new(2).unwrap()).unwrap();
+        let found =
+            steradian_baselines::pursue(&config(case, steradian_baselines::PCP), &source, &Local::new(2).unwrap())
+                .unwrap();
         let allowed = meta(case)["tolerance"]["relative"].as_f64().unwrap();
         for (part, file) in [(&found.low_rank, "L.npy"), (&found.sparse, "S.npy")] {
             let off = relative(part.data(), array(case, file).data());

@@ -15,7 +15,10 @@ fn components_are_orthonormal_whatever_the_shape() {
         for config in all_methods() {
             let model = fit(&config, &x, 2);
             let d = model.n_components();
-            assert!(d == 2 || config.method == steradian_baselines::PCP, "only the rank of a low-rank part may be less than asked");
+            assert!(
+                d == 2 || config.method == steradian_baselines::PCP,
+                "only the rank of a low-rank part may be less than asked"
+            );
             for i in 0..d {
                 for j in 0..d {
                     let dot: f64 =
@@ -24,7 +27,10 @@ fn components_are_orthonormal_whatever_the_shape() {
                     assert!((dot - expected).abs() < 1e-10, "{} {n} x {features}: {dot}", config.method.name());
                 }
             }
-            assert_eq!(model.iterations.len(), if matches!(config.method, steradian_baselines::GA | steradian_baselines::TGA) { 2 } else { 1 });
+            assert_eq!(
+                model.iterations.len(),
+                if matches!(config.method, steradian_baselines::GA | steradian_baselines::TGA) { 2 } else { 1 }
+            );
         }
     }
 }
@@ -201,7 +207,8 @@ fn what_cannot_be_done_is_refused_with_numbers() {
     config.components = steradian::Components::Auto;
     assert!(message(&config).contains("number"));
     assert!(message(&Config::new(Method::Ae, 2)).contains("no baseline"));
-    let engine = steradian::fit(&steradian_baselines::preset(steradian_baselines::TGA, 2), &source(&x), &runner).unwrap_err();
+    let engine =
+        steradian::fit(&steradian_baselines::preset(steradian_baselines::TGA, 2), &source(&x), &runner).unwrap_err();
     assert!(engine.to_string().contains("steradian-baselines"), "{engine}");
 }
 
@@ -219,9 +226,15 @@ fn bad_data_are_refused() {
     }
     // One direction only: a second component does not exist.
     let line: Vec<f64> = (0..40).map(|i| (i / 4) as f64 * [1.0, 2.0, -1.0, 0.5][i % 4]).collect();
-    for method in [steradian_baselines::EMPCA, steradian_baselines::EMAE, steradian_baselines::GA, steradian_baselines::TGA] {
-        let error = steradian_baselines::fit(&steradian_baselines::preset(method, 2), &Memory::new(&line, 10, 4).unwrap(), &runner)
-            .unwrap_err();
+    for method in
+        [steradian_baselines::EMPCA, steradian_baselines::EMAE, steradian_baselines::GA, steradian_baselines::TGA]
+    {
+        let error = steradian_baselines::fit(
+            &steradian_baselines::preset(method, 2),
+            &Memory::new(&line, 10, 4).unwrap(),
+            &runner,
+        )
+        .unwrap_err();
         assert!(error.to_string().contains("rank 1"), "{}: {error}", method.name());
     }
 }
