@@ -61,8 +61,8 @@ fn unforeseen(config: &Config, element: ElementType, solver: Solver) -> [bool; 2
     [search || share, search || share || changed || ((rounds || shared) && solver == Solver::Gram)]
 }
 
-/// One fit beside its plan.
-fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Config, note: &str) -> Seen {
+/// One fit beside its plan; `held` bytes of data are on the heap before it.
+fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Config, note: &str, held: usize) -> Seen {
     let source = Memory::new(data, n, features).unwrap();
     let bytes: Arc<Mutex<Vec<u64>>> = Arc::default();
     let sink = Arc::clone(&bytes);
@@ -73,7 +73,6 @@ fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Conf
         bytes[progress.pass - 1] = progress.total_bytes;
     });
     let plan = Plan::new(config, &steradian::Source::shape(&source).clone(), THREADS).unwrap();
-    let held = HEAP.current_usage();
     HEAP.reset_peak_usage();
     let model = steradian::fit(config, &source, &runner).unwrap();
     let peak = HEAP.peak_usage() - held;
@@ -117,6 +116,7 @@ fn the_plan_says_what_a_fit_does() {
         let small = n * features < 200_000;
         let bytes = samples(n, features, byte);
         let single = samples(n, features, |x| x as f32);
+        let held = bytes.len() + 4 * single.len();
         for (mut config, note) in configs() {
             let once = note.is_empty() && !matches!(config.method, Method::Robust | Method::Cells);
             if once == small {
@@ -133,8 +133,8 @@ fn the_plan_says_what_a_fit_does() {
                     continue;
                 }
                 config.solver = solver;
-                seen.push(fit(&bytes, (n, features), &config, note));
-                seen.push(fit(&single, (n, features), &config, note));
+                seen.push(fit(&bytes, (n, features), &config, note, held));
+                seen.push(fit(&single, (n, features), &config, note, held));
             }
         }
     }
