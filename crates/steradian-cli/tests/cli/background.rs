@@ -348,7 +348,7 @@ fn without_ffmpeg_videos_are_folders() {
 #[test]
 fn methods_and_threads() {
     let (lab, truth) = lab();
-    // Methods that follow the square with a component lose it from their masks; cells and the cone do not.
+    // Bounds a few hundredths below what each method reaches.
     for (method, least) in [
         ("ae", 0.58),
         ("tae", 0.87),

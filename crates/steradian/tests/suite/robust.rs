@@ -116,7 +116,7 @@ proptest! {
             let (apart, off) = (sine(&model.components, &without.components), sine(&model.components, &plane));
             let same = (0..n).filter(|&i| i != at).map(|i| model.kept[i]).eq(without.kept.iter().copied());
             if same && method == Method::Robust {
-                prop_assert!(apart < 1e-6 && difference(&model.center, &without.center) < 1e-6, "{}", apart);
+                prop_assert!(apart < 1e-5 && difference(&model.center, &without.center) < 1e-5, "{}", apart);
             }
             prop_assert!(apart < 0.05 && off < 0.12, "{} from the fit without it, {} from the plane", apart, off);
             prop_assert!(difference(&model.center, &without.center) < 1.0);
