@@ -50,7 +50,10 @@ impl Made {
     }
 }
 
-fn fitted<T: BlockElement>(data: &[T], made: &Made, config: &Config) -> (Model, Vec<Flag>) {
+/// A model and the flags of the data it was fitted to.
+type Fitted = (Model, Vec<Flag>);
+
+fn fitted<T: BlockElement>(data: &[T], made: &Made, config: &Config) -> Fitted {
     let source = Memory::new(data, made.samples, made.features).unwrap();
     let model = fit(config, &source, 2).unwrap();
     let mut flags = Vec::new();
@@ -69,7 +72,7 @@ fn agreement(a: &[Flag], b: &[Flag]) -> f64 {
 }
 
 /// What is wrong with two fits of the same data, in words; nothing where they agree.
-fn differences(what: &str, (a, b): (&(Model, Vec<Flag>), &(Model, Vec<Flag>)), turned: f64) -> Option<String> {
+fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<String> {
     let (agreeing, off) = (agreement(&a.1, &b.1), sine(&a.0.components, &b.0.components));
     let regular = |flags: &[Flag]| flags.iter().filter(|flag| **flag == Flag::Regular).count();
     (agreeing < AGREEING || off > turned).then(|| {
