@@ -52,8 +52,7 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     let found = Found {
         center: vec![0.0; 2],
         vectors: Matrix::from_vec(2, 1, vec![1.0, 0.0]),
-        shares: None,
-        variances: None,
+        eigenvalues: None,
         iterations: Vec::new(),
         certificate: Certificate { residual: 0.0, sine_bound: 0.0, converged: true },
         warnings: Vec::new(),
