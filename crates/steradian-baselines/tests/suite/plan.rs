@@ -2,7 +2,7 @@
 
 use crate::common::{Numbers, alone, source};
 use peak_alloc::PeakAlloc;
-use steradian::{Config, Local, Method};
+use steradian::Local;
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
