@@ -1,4 +1,4 @@
-//! Centered samples by columns, in memory: what trimmed averages of coordinates need.
+//! Centered samples by columns, in memory, for trimmed averages of coordinates.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! What a baseline will cost, and the refusal of what cannot be done.
+//! The plan of a baseline: passes, bytes and memory, and the check of its configuration.
 
 use steradian::{
     Cells, Config, ElementType, Error, Grid, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step, program_bytes,

@@ -1,4 +1,4 @@
-//! A model applied to data, block in, block out: what `transform` and `reconstruct` share.
+//! A model applied to data, block in, block out, for `transform` and `reconstruct`.
 
 use steradian::{Block, Model, Result, Shape, Source};
 use steradian_io::NpyWriter;

@@ -1,4 +1,4 @@
-//! What can be typed: commands, options, their defaults and help.
+//! The command line's grammar: commands, options, their defaults and help.
 
 mod values;
 

@@ -1,4 +1,4 @@
-//! How a command ends: exit codes and the one place where errors are printed.
+//! Outcomes of a command: exit codes, and the one place where errors are printed.
 //!
 //! | code | meaning |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What commands print: tables, numbers, json. Everything goes through [`print`], which knows closed pipes.
+//! Output of commands: tables, numbers, JSON. Everything goes through [`print`], which handles closed pipes.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! From options to a configuration: a method's preset, then what was asked on top of it.
+//! Conversion of options to a configuration: the preset of a method, then the options given.
 
 use steradian::{Center, Config, Counting, Error, Result, Screen};
 use steradian_baselines::{TGA, TRIM, preset};

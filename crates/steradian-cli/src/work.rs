@@ -1,4 +1,4 @@
-//! What a command works with: threads, a progress bar and Ctrl-C.
+//! The runner of a command, with its threads, progress bar and Ctrl-C handler.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The empty scene of a clip, and what moves before it.
+//! Background models of clips, foreground masks, and faces without cast shadows.
 //!
 //! [`fit_scene`] finds a background that follows the light; [`with_clip_statistics`] makes a model of any other method
 //! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at

@@ -1,4 +1,4 @@
-//! The colours of the empty scene. What is background is told from gray levels; a pixel's colour is then what it shows while
+//! Colors of the background image. What is background is told from gray levels; a pixel's colour is then what it shows while
 //! nothing stands before it, relative to its gray background, so that it follows the light as that does.
 
 use crate::level::gray_level;

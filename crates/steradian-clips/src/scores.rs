@@ -1,4 +1,4 @@
-//! Scores of a frame that people in it do not move: reweighted least squares over some of its pixels.
+//! Robust scores of a frame: reweighted least squares over some of its pixels.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Takes frames apart: the empty scene at the light of the frame, and a mask of what is not part of it.
+//! Separation of frames: the background image at the illumination of the frame, and the foreground mask.
 //!
 //! A pixel is a candidate when the median of abs(x - background) over the 5 x 5 pixels around it exceeds [`LEVEL`] +
 //! [`PER_SCALE`] s, where s is the pixel's scale averaged over 7 x 7. The median keeps edges and drops single pixels; the

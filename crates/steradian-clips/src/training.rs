@@ -1,4 +1,4 @@
-//! The frames that a scene is learnt from, in memory.
+//! Training frames of a scene, in memory.
 
 use std::borrow::Cow;
 

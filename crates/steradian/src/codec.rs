@@ -1,4 +1,4 @@
-//! Sums and passes as bytes, for other processes and for files: the one place that names the encoding.
+//! The encoding of folds and partial results as bytes, for other processes and for files, and digests of them.
 //!
 //! Numbers keep all their bits. Bytes are read by the version that wrote them; whoever keeps or ships bytes says which.
 

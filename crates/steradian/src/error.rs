@@ -1,4 +1,4 @@
-//! What can go wrong, sorted by who can mend it.
+//! Errors: of usage, of data, of files and of the numbers of a fit.
 //!
 //! Every message says what happened with the numbers, then what to do.
 

@@ -1,4 +1,4 @@
-//! Passes on other processes, as Python sees them: jobs and sums that travel, and fits whose rows lie elsewhere.
+//! Python bindings of jobs, partial results and fits on a cluster.
 
 use std::collections::HashMap;
 use std::ops::Range;

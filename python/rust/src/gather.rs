@@ -1,4 +1,4 @@
-//! Samples that cannot be lent where they lie, brought together block by block: foreign byte order, unaligned memory,
+//! Samples that cannot be read in place, copied block by block: foreign byte order, unaligned memory,
 //! types that the library does not know, columns of a data frame, images of odd strides.
 //!
 //! | what a column is | what a block has |

@@ -1,4 +1,4 @@
-//! The extension module `steradian._engine`: what Python hands over as samples, what the library makes of them.
+//! The extension module `steradian._engine`: samples, fits, models and jobs for Python.
 //!
 //! Thin on purpose: scikit-learn's conventions live in Python, mathematics in the library. Here arrays become sources
 //! without being copied, fits run without the interpreter's lock, and Ctrl-C reaches them.

@@ -1,4 +1,4 @@
-//! Fits, and models as Python sees them.
+//! Python bindings of fits and models.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What Python hands over as data: an array, columns, or a file, all as one source of blocks.
+//! Samples from Python: an array, columns, or a file, all as one source of blocks.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Screens on their own, as Python sees them.
+//! Python bindings of screens without a fit.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;

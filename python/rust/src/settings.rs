@@ -1,4 +1,4 @@
-//! From the parameters of an estimator to a configuration of the library: the one place that knows both vocabularies.
+//! Conversion of the parameters of an estimator to a configuration of the library.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

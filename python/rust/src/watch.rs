@@ -1,5 +1,5 @@
-//! Work beside a waiting interpreter: passes run on threads of their own while the calling thread, without the
-//! interpreter's lock, looks up now and then for Ctrl-C and to report progress.
+//! Execution of passes without the interpreter's lock. Passes run on threads of their own; the calling
+//! thread wakes at intervals to check for Ctrl-C and to report progress.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

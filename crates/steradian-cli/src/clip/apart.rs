@@ -1,4 +1,4 @@
-//! Frames of a clip taken apart, in order.
+//! Frames of a clip separated into background and foreground, in order.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! From options to a model of a clip: an earlier one, or one that is learnt from its frames.
+//! The background model of a clip: read from a file, or trained on its frames.
 
 use std::time::Instant;
 

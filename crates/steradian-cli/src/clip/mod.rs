@@ -1,4 +1,4 @@
-//! What the commands about clips share: how a scene is learnt, how frames are taken apart, what the truth says.
+//! Common parts of the commands about clips: training, separation of frames, ground truth, videos, the report.
 
 pub mod apart;
 pub mod faces;

@@ -1,4 +1,4 @@
-//! What was taken apart as videos: backgrounds, foreground, and both; as folders of pictures where videos cannot be made.
+//! Separated frames as videos: backgrounds, foreground, and both; as folders of images where videos cannot be written.
 
 use steradian::Result;
 use steradian_io::{Clip, Color, MovieWriter, WholeFolder};

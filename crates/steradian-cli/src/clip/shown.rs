@@ -1,4 +1,4 @@
-//! Frames and backgrounds as people look at them: in gray, or in the colours of the clip.
+//! Frames and backgrounds for display: in gray, or in the colors of the clip.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What is known to be true of a clip: masks of some of its frames, or its empty scene.
+//! Ground truth of a clip: masks of some of its frames, or its background image.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

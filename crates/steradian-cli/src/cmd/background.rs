@@ -1,4 +1,4 @@
-//! `steradian background`: the empty scene of a clip, and a mask of what moves in each frame.
+//! `steradian background`: the background image of a clip, and a foreground mask of each frame.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `steradian fit`: fit a model, write it, say what came out.
+//! `steradian fit`: fit a model, write it, print a summary.
 
 use std::time::Instant;
 

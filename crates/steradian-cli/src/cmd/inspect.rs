@@ -1,4 +1,4 @@
-//! `steradian inspect`: what a model file holds.
+//! `steradian inspect`: the contents of a model file.
 
 use serde_json::{Value, json};
 use steradian::Model;

@@ -1,4 +1,4 @@
-//! `steradian outliers`: which samples do not belong, and which of their features say so.
+//! `steradian outliers`: flags of samples, their distances, and the features that contribute most.
 
 use std::fmt::Write as _;
 use std::path::Path;

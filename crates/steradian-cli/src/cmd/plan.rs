@@ -1,4 +1,4 @@
-//! `steradian plan`: what a fit would cost.
+//! `steradian plan`: solver, passes, bytes and peak memory of a fit, without running it.
 
 use serde_json::json;
 use steradian::{Runner, Source};

@@ -1,4 +1,4 @@
-//! `steradian reconstruct`: samples as the model sees them, in the shape of the data.
+//! `steradian reconstruct`: projections of samples onto the subspace, in the shape of the data.
 
 use steradian::{Model, Shape};
 

@@ -1,4 +1,4 @@
-//! `steradian shadows`: pictures of one face under many lights, as they would be without their shadows.
+//! `steradian shadows`: images of one face under many lights, with cast shadows removed.
 
 use std::time::Instant;
 

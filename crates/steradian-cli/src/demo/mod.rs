@@ -1,4 +1,4 @@
-//! What the demo is made of: a scene, methods tried on it, pictures and a report.
+//! Parts of the demo: a scene, methods applied to it, images and a report.
 
 pub mod picture;
 pub mod report;

@@ -1,4 +1,4 @@
-//! What a picture is made of, before it is SVG or pixels. Lengths are in SVG pixels; y grows downwards.
+//! Elements of a plot (lines, marks, text), before it is SVG or pixels. Lengths are in SVG pixels; y grows downwards.
 
 /// Red, green, blue.
 pub type Color = [u8; 3];

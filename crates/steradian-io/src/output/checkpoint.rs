@@ -1,4 +1,4 @@
-//! A checkpoint on disk: a journal of finished passes that grows at its end, and beside it the pass under way.
+//! A checkpoint on disk: an append-only journal of finished passes, and a snapshot of the pass in progress.
 //!
 //! | file | content | how it is written |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Files that are written: results that appear complete or not at all, and checkpoints.
+//! Files that are written: results, atomically, and checkpoints.
 
 pub(crate) mod checkpoint;
 pub(crate) mod record;

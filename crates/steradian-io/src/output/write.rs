@@ -1,4 +1,4 @@
-//! Writes results whole or not at all: to a temporary file in the same folder, which takes its name when complete.
+//! Atomic writes of results: to a temporary file in the same folder, renamed into place when complete.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

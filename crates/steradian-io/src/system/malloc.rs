@@ -1,4 +1,4 @@
-//! What becomes of large freed memory: it goes back to the system at once.
+//! Settings of the allocator: large freed memory is returned to the system at once.
 
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! How much memory this process can still have.
+//! The amount of memory that this process can still allocate.
 
 /// Bytes that the system can give without taking them from anybody, cached files included; nothing where it is not told.
 pub fn available() -> Option<u64> {

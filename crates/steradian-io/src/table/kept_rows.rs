@@ -1,4 +1,4 @@
-//! Which rows of a table became samples, and what they are called.
+//! The rows of a table that became samples, and their names.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a parquet column holds, and its cells as numbers or names.
+//! Types of parquet columns, and their cells as numbers or names.
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};

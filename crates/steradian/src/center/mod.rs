@@ -1,4 +1,4 @@
-//! Centers: the point that samples are seen from.
+//! Centers: location estimates that are subtracted from the samples.
 
 pub(crate) mod mean;
 pub(crate) mod median;

@@ -1,4 +1,5 @@
-//! The point of least sum of distances: Weiszfeld's iteration with the Vardi-Zhang correction, accelerated.
+//! Iteration for the spatial median, the point of least sum of distances: Weiszfeld's with the Vardi-Zhang correction,
+//! accelerated.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What a fit is asked to do: methods are presets of one configuration.
+//! The parameters of a fit, their presets by method, and the check of them against the shape of the data.
 
 use std::collections::BTreeMap;
 

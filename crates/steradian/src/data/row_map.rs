@@ -1,4 +1,4 @@
-//! Maps of single rows: what a view makes of each sample, in a form that other processes can run.
+//! Maps of single rows: the transforms that a view applies to each sample, in a form that other processes can run.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! A source: something that knows its shape and hands out any rows, as often as asked.
+//! The source trait: data of known shape whose rows can be read repeatedly, by row range.
 
 use std::ops::Range;
 

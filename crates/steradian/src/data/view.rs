@@ -1,4 +1,4 @@
-//! Sources made of other sources: some of the samples, or every sample changed on its way.
+//! Views of sources: a subset of the samples, or every sample transformed as it is read.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
-//! Passes: what a method does to blocks, and the fixed grid and tree that make the result independent of threads.
+//! The traits of passes: a fold over blocks of samples, and a pair fold over pairs of tiles.
 //!
 //! A [`Fold`] reads each sample once; its sums form a commutative monoid (`empty`, `add`, `merge`). One sum belongs to
-//! each cell of a fixed [`Grid`], and cells are merged along a fixed binary tree, so neither the number of threads nor
-//! the order in which they finish can change a bit. A [`Forest`] holds the sums of any set of cells as complete
+//! each cell of a fixed [`Grid`](crate::Grid), and cells are merged along a fixed binary tree, so neither the number of threads nor
+//! the order in which they finish can change a bit. A [`Forest`](crate::Forest) holds the sums of any set of cells as complete
 //! subtrees with their positions; forests of different machines join to the same bits as one run.
 //!
 //! A [`PairFold`] meets every pair of tiles once.

@@ -1,4 +1,5 @@
-//! Sums of cells as complete subtrees of one fixed binary tree; forests of different machines join to the same bits as one run.
+//! Partial results of grid cells as complete subtrees of one fixed binary tree; forests of different machines join to the
+//! same bits as one run.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,11 +1,11 @@
-//! Checkpoints: what a fit keeps of its passes, so that it goes on where it was stopped, to the same bits.
+//! The journal trait: the log of pass totals that a checkpoint stores, from which a fit resumes to the same bits.
 //!
 //! Between passes a fit computes in memory, from nothing but its parameters and the totals of the passes before. So a
 //! checkpoint is a [`Journal`] of totals in order: a fit that goes on begins at its first line, and each pass whose total
 //! is there takes it instead of reading data. Of the pass under way the journal keeps a part: finished cells of the grid
 //! and the sums of begun ones, or the tiles that have met.
 //!
-//! [`Local::kept_in`](crate::Local::kept_in) makes a runner keep one; [`Origin`] says of which data and parameters it is.
+//! [`Local::kept_in`](crate::Local::kept_in) makes a runner keep one; [`Origin`](crate::Origin) says of which data and parameters it is.
 
 use std::io::{self, Write};
 use std::time::Duration;

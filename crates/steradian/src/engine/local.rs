@@ -1,4 +1,4 @@
-//! The runner: it alone owns threads, progress, cancelling and checkpoints; folds and sources know nothing of them.
+//! The runner on threads of this process: thread pool, grid and merge tree, progress, cancelling and checkpoints.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

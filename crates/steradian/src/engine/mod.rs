@@ -1,4 +1,4 @@
-//! How a pass runs: the grid, folds and their merge tree, runners, progress, the journal. It knows no fold by name.
+//! Execution of passes: the grid, folds and their merge tree, runners, progress, the journal. It imports no fold by name.
 
 pub(crate) mod fold;
 pub(crate) mod forest;

@@ -1,4 +1,4 @@
-//! A pair pass under way: which pairs of tiles have met, and what they made together.
+//! State of a pair pass in progress: the pairs of tiles that are done, and their result so far.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a pass is, so that a total is never taken for that of another pass.
+//! The label of a pass: its name, grid and digest, so that a total is never taken for that of another pass.
 
 use serde::{Deserialize, Serialize};
 

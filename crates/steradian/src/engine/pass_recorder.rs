@@ -1,4 +1,4 @@
-//! One pass and its place in a journal: what is there of it, and when more is to be kept.
+//! The recorder of one pass: loads from a journal what it holds of the pass, and decides when to save more.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};

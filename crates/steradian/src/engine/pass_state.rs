@@ -1,4 +1,4 @@
-//! A pass under way: the sums of cells that are finished, shared by threads, and those of cells that are begun.
+//! State of a pass in progress, shared by threads: accumulators of finished grid cells and of started ones.
 //!
 //! Within a cell blocks are added one after the other, so the sum of its first blocks is a state to go on from, and so is
 //! every set of cells in the tree: whatever is kept, the rest is summed as it would have been anyway, to the same bits.

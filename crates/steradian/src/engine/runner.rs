@@ -1,4 +1,4 @@
-//! The runner trait: it alone owns threads, progress, cancelling and checkpoints; folds and sources know nothing of them.
+//! The runner trait: executes passes; threads, progress, cancelling and checkpoints belong to its implementations.
 
 use super::fold::{Fold, PairFold};
 use crate::data::source::Source;

@@ -1,4 +1,4 @@
-//! A model out of a subspace, however it was found: signs, variances, cutoffs.
+//! The model of a subspace that a method of another crate has found: signs, variances, cutoffs.
 
 use std::collections::BTreeMap;
 

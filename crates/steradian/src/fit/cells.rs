@@ -1,4 +1,4 @@
-//! Cells: single bad numbers are replaced by what the fit expects there, and the fit is repeated.
+//! Cellwise outliers: bad cells are replaced by their reconstruction, and the fit is repeated.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How many components: by what stands out from noise, or by the share of robust variance.
+//! The number of components: by parallel analysis, or by the fraction of the total variance.
 //!
 //! Parallel analysis (Horn 1965) on the sphere: the eigenvalues of the directions of the least outlying half are compared
 //! with the largest one that remains when every cell's sign around the center is drawn anew (Hong, Sheng and Dobriban

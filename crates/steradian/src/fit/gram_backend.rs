@@ -1,4 +1,5 @@
-//! A fit that judges samples, within one n x n matrix of exact products: after it is summed, the rounds read no data.
+//! The operations of the robust rounds within one Gram matrix (n x n) of exact products: after its pair pass, the rounds
+//! read no data.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! The whole of a fit: scales of features, the number of components, and one embedding or several.
+//! The entry points of a fit: plan, scaling of features, number of components, then one embedding or several.
 
 pub(crate) mod assemble;
 pub(crate) mod backend;

@@ -1,4 +1,4 @@
-//! What a checkpoint belongs to: data, parameters and program, fact by fact, so that a difference can be named.
+//! The origin of a checkpoint: its data, parameters and program, field by field, so that a mismatch can be named.
 
 use std::hash::Hasher;
 

@@ -1,7 +1,6 @@
-//! Where a fit that judges samples takes place: in the data, by passes, or within the n x n matrix, without any.
+//! The operations of the robust rounds by passes over the data.
 //!
-//! Centers, weights and subspaces take turns there many times (`rounds.rs`). A ground says what a point and a subspace
-//! are on it; only the last decomposition gives both in the units of the data.
+//! Points and vectors are in the units of the data, and each operation is one pass or several (`rounds.rs` calls them).
 
 use super::backend::{Around, Ground};
 use crate::center::spatial_median::{self, Start};

@@ -1,4 +1,4 @@
-//! Center, weights and subspace in turns: the rounds after the outlyingness screen, and the steps of AE-1.
+//! The robust rounds after the outlyingness screen (support, center, subspace), and the reweighting steps of AE-1.
 
 use super::backend::{Around, Ground};
 use super::sine_loss::{self, STEPS};

@@ -1,5 +1,5 @@
-//! A screen on its own, as a step before any estimator: who is trusted, by what measure, and the same measure of new
-//! samples.
+//! A screen without a fit, as a step before any estimator: the support, the measure of each sample, and the same measure
+//! for new samples.
 //!
 //! | screen | measure | trusted |
 //! |---|---|---|

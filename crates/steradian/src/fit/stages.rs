@@ -1,4 +1,4 @@
-//! A fit, stage by stage: center, screen, decompose, certify, scales. The only place that knows their order.
+//! The stages of an embedding in order: center, screen, decompose, certify, variances and cutoffs.
 //!
 //! | paper | stage |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Cones against a few samples that are kept at hand: anchor passes, the pieces of successive elimination.
+//! Anchor passes: counts of samples within a cone, candidates against a few stored samples, for successive elimination.
 //!
 //! | question | fold | one pass gives |
 //! |---|---|---|

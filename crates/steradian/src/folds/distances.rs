@@ -1,4 +1,4 @@
-//! How each sample lies to a subspace: its distance from the center, the part of it inside, and scores of some.
+//! Distances of samples to a subspace: norm around the center, sine of the angle, and scores of a subset.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How many samples lie within a cone around each sample: tau of the trimmed angular embedding, without an n x n matrix.
+//! Counts of samples within a cone around each sample: tau of the trimmed angular embedding, without an n x n matrix.
 //!
 //! | paper | here |
 //! |---|---|

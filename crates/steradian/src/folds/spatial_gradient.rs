@@ -1,4 +1,5 @@
-//! The pull of all samples on a point: the sum of unit directions towards them, whose zero is the spatial median.
+//! The negative gradient of the sum of distances to a point: the sum of unit directions to the samples, whose zero is the
+//! spatial median.
 //!
 //! | symbol | here |
 //! |---|---|

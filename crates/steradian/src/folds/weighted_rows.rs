@@ -1,4 +1,4 @@
-//! Directions: what makes a row of the operator out of a sample, w (x - mu).
+//! Weighted rows of the operator, w (x - mu): center, weighting and support.
 //!
 //! | paper | here |
 //! |---|---|

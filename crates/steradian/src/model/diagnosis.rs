@@ -1,4 +1,4 @@
-//! Diagnostics: how far a sample lies along the components and away from them, and what that says.
+//! Diagnosis of samples: score distance, orthogonal distance, their cutoffs, and the flag that follows.
 //!
 //! | symbol | here |
 //! |---|---|

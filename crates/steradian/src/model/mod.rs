@@ -1,4 +1,4 @@
-//! A model: what is left when the last sum is finished, and its use on new samples.
+//! The model: the result of a fit, and its use on new samples.
 //!
 //! | paper | here | shape |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! Passes on other processes: the control flow of a fit runs here, sums come back, rows stay where they are.
+//! The runner on a cluster: the control flow of a fit runs in this process, passes run where the rows are, and partial
+//! results come back.
 //!
 //! A [`Dispatch`](super::source::Dispatch) knows how to run a [`Job`] on every part of the data and to merge the sums along a fixed tree; Dask's
 //! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`Remote`] a [`Source`] whose few single samples

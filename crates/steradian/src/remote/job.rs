@@ -1,4 +1,4 @@
-//! A pass that other processes run on parts of the data: the pass as bytes, sums of parts as bytes, sums merged.
+//! A job: a fold and the row transforms before it, serialized for other processes, and the merge of their partial results.
 //!
 //! Whoever has some rows of the data and a [`Job`] can make their [`Sum`]; sums of neighbouring rows merge anywhere, and
 //! the last one holds what [`Fold::finish`] needs. Within a part the ordinary grid and tree are used, so a sum depends on

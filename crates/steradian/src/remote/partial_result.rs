@@ -1,4 +1,4 @@
-//! The sum of some neighbouring rows on its way from one process to another, or to a file.
+//! A partial result: the accumulator of consecutive rows, serialized for another process or a file.
 
 use std::any::Any;
 use std::ops::Range;

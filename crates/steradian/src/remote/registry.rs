@@ -1,4 +1,4 @@
-//! Folds as other processes run them: a fold of any type behind one trait, and the list of those that bytes can name.
+//! The registry of folds: any fold behind one trait, and the list by which a worker reads a fold from its name.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Screens: who may speak when the subspace is found.
+//! Screens: rules that select the samples of a fit, the cone and the outlyingness.
 
 pub(crate) mod cone;
 pub(crate) mod elimination;

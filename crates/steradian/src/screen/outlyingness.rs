@@ -1,4 +1,4 @@
-//! The outlyingness screen: how far each sample lies from the bulk along the worst of many directions.
+//! The outlyingness screen (Stahel-Donoho): the largest robust z-score of each sample over many projection directions.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What wins and losses on random anchors prove.
+//! The sequential test that rejects a candidate by its wins and losses against the leader on random anchors.
 //!
 //! | symbol | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Counting many candidates that lie near one axis: most samples are decided for all of them at once.
+//! Bounds by the triangle inequality: counts for many candidates near one axis, most samples decided for all at once.
 //!
 //! | symbol | here |
 //! |---|---|

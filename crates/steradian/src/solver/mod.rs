@@ -1,4 +1,4 @@
-//! How a fit is done: center, screen, directions, decomposition, certificate, scales.
+//! Solvers: the top eigenvectors of the weighted operator, and their certificate.
 
 pub(crate) mod certificate;
 pub(crate) mod decompose;

@@ -1,4 +1,4 @@
-//! The operator A = (1/m) sum w^2 (x - mu)(x - mu)' whose eigenvectors are wanted, formed or not.
+//! The operator A = (1/m) sum w^2 (x - mu)(x - mu)' of a fit: applied by passes, or as a matrix in memory.
 
 use rayon::prelude::*;
 

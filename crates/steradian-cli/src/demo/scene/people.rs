@@ -1,4 +1,4 @@
-//! People who cross the room, and one who rests.
+//! Figures of the built-in scene: several that cross the room, and one that stays.
 
 use super::{PIXELS, POINT, WIDTH, over_pixel};
 

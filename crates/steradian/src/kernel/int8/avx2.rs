@@ -1,4 +1,5 @@
-//! Two numbers in a word: `vpmaddwd` sums their products, each at most 2^14, and an addition sums these.
+//! Exact products of bytes with AVX2, two numbers in a word: `vpmaddwd` sums their products, each at most 2^14, and an
+//! addition sums these.
 
 use pulp::{cast, i16x16, i32x8, x86::V3};
 

@@ -1,4 +1,4 @@
-//! The plain form, for processors without such instructions; also the twin in tests.
+//! Exact products of bytes in portable code, for processors without the vector instructions; tests compare with it.
 
 use super::tile::{COLUMNS, Strip, Tile, WORDS, Word};
 

@@ -1,5 +1,6 @@
-//! Four bytes in a word: `vpdpbusd` multiplies those of one side without sign by those of the other with sign and adds
-//! the four products to a sum, which is twice the work of [`super::pairs`] in half the instructions.
+//! Exact products of bytes with AVX-512 VNNI, four bytes in a word. `vpdpbusd` multiplies those of one side without sign by
+//! those of the other with sign and adds the four products to a sum: twice the work of [`super::avx2`] in half the
+//! instructions.
 //!
 //! The left holds x - 128 and the right y as it is, so a sum of (x - 128) y lacks 128 times the sum of x - 128, which is
 //! the same for all rows of the right: `left` gives it.
