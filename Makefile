@@ -12,7 +12,7 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: help check layers demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: help check layers file-table test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
@@ -25,8 +25,8 @@ help:
 	     /^[a-z][a-z-]*:/ && text { sub(/:.*/, ""); printf "make %-14s %s\n", $$0, text } \
 	     { text = "" }' $(firstword $(MAKEFILE_LIST))
 
-## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, unit tests
-check: $(VENV)/ready layers
+## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, file table, unit tests
+check: $(VENV)/ready layers file-table
 	$(CARGO) fmt --all --check
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
@@ -34,9 +34,17 @@ check: $(VENV)/ready layers
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	$(CARGO) test --workspace --all-features --lib
 
-# Imports that point against the order of folders.
+## The direction of imports: none against the order of folders in scripts/layers.toml, no cycle of files
 layers:
-	@if [ -f scripts/layers.py ]; then echo python3 scripts/layers.py; python3 scripts/layers.py; fi
+	python3 scripts/layers.py
+
+## The file table of ARCHITECTURE.md against the sources; `python3 scripts/file_table.py --write` updates it
+file-table:
+	python3 scripts/file_table.py
+
+# Tests of the two checks above.
+test-scripts:
+	python3 -m unittest discover -s scripts
 
 ## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
 test: test-rust test-python test-report test-paper
@@ -112,7 +120,7 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: install-python layers
+lint: layers file-table test-scripts install-python
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings

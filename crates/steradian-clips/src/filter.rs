@@ -1,4 +1,4 @@
-//! Filters over the neighbourhood of a pixel; at the border, the image goes on with its last pixel.
+//! Filters over the neighborhood of a pixel; the border pixels are repeated outside the image.
 
 /// The mean of the (2 r + 1) x (2 r + 1) pixels around each.
 pub(crate) fn box_mean(image: &[f32], (height, width): (usize, usize), r: usize) -> Vec<f32> {

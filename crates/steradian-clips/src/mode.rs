@@ -1,4 +1,4 @@
-//! The mode of a few hundred numbers of a pixel: where most of them lie together.
+//! The mode of a few hundred values of a pixel.
 //!
 //! A histogram of whole gray levels is smoothed by a triangle (two running means) and its highest place is taken, the
 //! nearest to 0 among equals; the mean of the numbers near it is the mode. What stands before a pixel for a third of the time

@@ -1,4 +1,4 @@
-//! Opens data by what a file or folder holds, not by what it is called, and refuses by name what is not read.
+//! Opens data by the content of a file or folder, not by its name, and names formats that are not read.
 
 use std::io::Read;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Errors: of usage, of data, of files and of the numbers of a fit.
+//! Errors: of the request, of the data, of the content of a file, of the operating system; and cancellation.
 //!
 //! Every message says what happened with the numbers, then what to do.
 

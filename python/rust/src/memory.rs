@@ -1,4 +1,4 @@
-//! The memory of numpy arrays, seen without Python; all unsafe code of this crate is here.
+//! The memory of numpy arrays, read without the interpreter; all unsafe code of this crate is here.
 //!
 //! # Why it is sound
 //!

@@ -1,5 +1,5 @@
-//! Decoded frames on their way into temporary files, which have no name where the system allows that: gray levels in one,
-//! colours, where they are wanted, in another.
+//! Temporary files of decoded frames, which have no name where the system allows that: gray levels in one,
+//! colors, where they are wanted, in another.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! Frames on their way into a video, through the program `ffmpeg`; the file appears whole or not at all.
+//! The writer of videos through the program `ffmpeg`; the file is renamed into place when complete.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! How one number lies in a file: its numpy name and its bytes in either order.
+//! Element types in files: their numpy names, and their bytes in either order.
 
 use std::mem::size_of;
 

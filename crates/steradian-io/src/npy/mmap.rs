@@ -1,4 +1,4 @@
-//! A file mapped into memory, and bytes seen as numbers; but for `malloc.rs`, all unsafe code of this crate is here.
+//! Memory-mapped files, and bytes reinterpreted as numbers; but for `malloc.rs`, all unsafe code of this crate is here.
 //!
 //! # When another process shortens a mapped file
 //!

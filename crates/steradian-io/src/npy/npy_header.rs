@@ -1,4 +1,4 @@
-//! Reads the header of a `.npy` file, versions 1 to 3, and trusts none of it.
+//! The header of a `.npy` file, versions 1 to 3, read and validated.
 //!
 //! A header is a magic, a version, a length, and a Python dictionary with the keys `descr`, `fortran_order` and `shape`
 //! in any order. What is damaged is named by its byte; what is whole but not read is named with a remedy. Nothing is

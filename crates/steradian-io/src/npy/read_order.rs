@@ -1,4 +1,4 @@
-//! The order in which a pass is about to need the chunks of a file: what a reader ahead of it goes by.
+//! The order in which a pass needs the chunks of a file, for reading ahead of it.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Frames: pieces of a file with their length and a checksum before them, so that a torn one is not taken for whole.
+//! Records of a file, each with its length and a checksum, so that an incomplete one is detected.
 //!
 //! | bytes | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! The records of a text table: their separator, where each starts, and the words for what is wrong with one.
+//! The records of a text table: their separator, where each starts, and the messages about a bad one.
 
 use std::fs::File;
 use std::io::Read;

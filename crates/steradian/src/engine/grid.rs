@@ -1,4 +1,4 @@
-//! The grid: how rows are cut into blocks within cells, as a function of the shape and of the size of a sum.
+//! The grid: rows cut into cells and blocks, as a function of the shape and of the size of an accumulator.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The operator of the whole family, applied to a few vectors in one pass and never formed.
+//! The product of the operator with a few vectors, in one pass, without forming the matrix.
 //!
 //! | paper | here | shape |
 //! |---|---|---|

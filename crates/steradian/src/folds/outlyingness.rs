@@ -1,4 +1,4 @@
-//! The largest standardised distance of each sample along some directions.
+//! The largest robust z-score of each sample over some projection directions.
 //!
 //! Cost: one pass, 2 n D l flops, 8 bytes a sample.
 

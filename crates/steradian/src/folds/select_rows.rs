@@ -1,4 +1,4 @@
-//! Some samples by their numbers, gathered in data order as doubles.
+//! Some samples by their numbers, gathered in data order as f64 values.
 //!
 //! Cost: one pass that touches those samples alone, 8 D bytes a sample.
 

@@ -1,4 +1,4 @@
-//! The hot loops. Each is compiled twice, for AVX2 with FMA and portably, and held to a plain twin by tests.
+//! Kernels: loops over the numbers of a block. Each is compiled twice, for AVX2 with FMA and portably, and held to a plain twin by tests.
 //!
 //! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 

@@ -1,5 +1,4 @@
-//! Announces memory that is read soon: kernels that walk a block by short pieces of many rows are not foreseen by the
-//! processor.
+//! Prefetch hints for kernels that read short pieces of many rows, which the processor does not predict.
 
 // A hint takes an address and reads nothing.
 #![allow(unsafe_code)]
