@@ -203,7 +203,8 @@ impl Costs<'_> {
         let blocks = live(8 * features * l) + 4 * 8 * features * l;
         let solving = match solver {
             Solver::Scatter => live(8 * features * features) + eigen(features),
-            Solver::Gram => 8 * n * n + eigen(n).max(blocks) + tiles,
+            // Reweighted fits hold a matrix of the kept samples beside the one of all.
+            Solver::Gram => (1 + u64::from(self.solves() > 1)) * 8 * n * n + eigen(n).max(blocks) + tiles,
             Solver::Krylov | Solver::Auto => {
                 8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
             }
@@ -216,7 +217,8 @@ impl Costs<'_> {
         // A tile of cosines and its two sides in single precision, for each thread.
         let counting = self.has_cone() && solver != Solver::Gram;
         let mut counts = if counting { self.threads as u64 * (3 << 20) } else { 0 };
-        let mut per_sample = n * if self.has_cone() { 8 + 4 + 3 } else { 2 };
+        // Norms, sines and distances of all samples, and copies of them while they are merged and sorted.
+        let mut per_sample = n * (96 + if self.has_cone() { 8 + 4 + 3 } else { 2 });
         if counting && self.eliminates() {
             // The anchors, twice while they are put in order; candidates and their counts of a round.
             counts += 2 * 12 * (elimination::anchors_at_once(self.shape.features) as u64).min(n) * features;
@@ -245,7 +247,33 @@ impl Costs<'_> {
         program_bytes(self.threads) + per_sample + 4 * 8 * features + serving + stages
     }
 
+    /// The steps of the whole fit. A fraction of the variance takes at least two fits: one of many components, which proposes
+    /// their number, and one that confirms it.
     pub(super) fn steps(&self, solver: Solver) -> Vec<Step> {
+        let fits = if matches!(self.config.components, Components::Share(_)) { 2 } else { 1 };
+        let mut steps = self.scaling_steps();
+        steps.extend(self.fit_steps(solver).into_iter().map(|step| Step {
+            passes: fits * step.passes,
+            bytes: fits as u64 * step.bytes,
+            ..step
+        }));
+        steps
+    }
+
+    fn scaling_steps(&self) -> Vec<Step> {
+        if self.config.scaling != Scaling::Mad {
+            return Vec::new();
+        }
+        let shape = self.shape;
+        let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
+        vec![Step {
+            name: "scales of features".to_owned(),
+            passes,
+            bytes: 2 * shape.element.bytes() as u64 * shape.bytes(),
+        }]
+    }
+
+    fn fit_steps(&self, solver: Solver) -> Vec<Step> {
         let (config, shape) = (self.config, self.shape);
         let data = shape.bytes();
         let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
@@ -258,12 +286,8 @@ impl Costs<'_> {
             }
         };
         let screened = matches!(config.screen, Screen::Outlyingness(_));
-        let counted = matches!(config.components, Components::Count(_));
+        let counted = config.components != Components::Auto;
         let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
-        if config.scaling == Scaling::Mad {
-            let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
-            step("scales of features", passes, 2 * shape.element.bytes() as u64 * data);
-        }
         if gram && counted && self.judges_within_matrix() {
             let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
             step("products of all pairs", 1, pairs(tile_rows));
@@ -357,17 +381,14 @@ impl Costs<'_> {
         passes.push(("reweighted fits", embedded * fit + (embedded - 1) * (rough + 1)));
         passes.push(("last fit and certificate", exact + usize::from(embedded > 1)));
         passes.push(("variances and cutoffs", 1));
-        let total: usize = passes.iter().map(|(_, passes)| passes).sum();
         if config.cells == Cells::Clean {
             let slabs = shape.features.div_ceil(SLAB_COLUMNS);
             let round = 2 * slabs + 2 + center + fit + exact + 1;
             passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
             passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
         }
-        match config.components {
-            Components::Count(_) => {}
-            Components::Auto => passes.push(("number of components", 2 + 10 + 6 * exact)),
-            Components::Share(_) => passes.push(("number of components", total)),
+        if config.components == Components::Auto {
+            passes.push(("number of components", 2 + 10 + 6 * exact));
         }
         passes
     }

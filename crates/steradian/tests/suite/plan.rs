@@ -49,10 +49,10 @@ struct Seen {
 fn unforeseen(config: &Config, element: ElementType, solver: Solver) -> [bool; 2] {
     let robust = config.method == Method::Robust;
     let whole = !element.is_float();
-    // The search for a number makes 212 to 383 passes where 67 are planned; within the matrix of whole numbers, a share
-    // takes 9 passes where 98 are planned.
+    // The search for a number makes 212 to 383 passes where 67 are planned; a fraction may take more than two fits until
+    // one of them explains it.
     let search = robust && config.components == Components::Auto;
-    let share = robust && matches!(config.components, Components::Share(_)) && solver == Solver::Gram && whole;
+    let share = robust && matches!(config.components, Components::Share(_));
     // Plans count the bytes of the file, fits those of what whole numbers are changed to; and plans of methods that fit
     // more than once count pairs of samples as if each were read once.
     let changed = whole && (config.scaling != Scaling::None || config.method == Method::Cells);
