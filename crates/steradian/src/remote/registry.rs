@@ -92,10 +92,8 @@ impl<F: Fold> AnyFold for F {
 
 macro_rules! registry {
     ($($fold:ty),* $(,)?) => {
-        /// Whether [`read`] knows a fold of this name.
-        pub(super) fn knows(name: &str) -> bool {
-            [$(<$fold>::NAME),*].contains(&name)
-        }
+        /// The names of the folds that [`read`] knows.
+        const NAMES: &[&str] = &[$(<$fold>::NAME),*];
 
         /// The fold of this name from the bytes of [`AnyFold::bytes`].
         pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
@@ -122,6 +120,11 @@ registry![
     ConeSizes<'static>,
 ];
 
+/// Whether [`read`] knows a fold of this name.
+pub(super) fn knows(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +136,7 @@ mod tests {
         assert_eq!(read.name(), "mean");
         assert_eq!(read.bytes().unwrap(), AnyFold::bytes(&mean).unwrap());
         assert!(!knows("unknown"));
+        let unique: std::collections::BTreeSet<&str> = NAMES.iter().copied().collect();
+        assert_eq!(unique.len(), NAMES.len(), "{NAMES:?}");
     }
 }
