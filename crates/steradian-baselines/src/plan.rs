@@ -1,8 +1,8 @@
 //! The plan of a baseline: passes, bytes and memory, and the check of its configuration.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Plan, Result, Scaling, Screen, Shape, Solver, Source, Step, program_bytes,
-    size,
+    Cells, Config, ElementType, Error, Grid, Plan, Request, Result, Scaling, Screen, Shape, Solver, Source, Step,
+    program_bytes, size,
 };
 
 use crate::count;
@@ -68,7 +68,7 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
 
 fn check(config: &Config, shape: &Shape) -> Result<()> {
     let name = config.method.name();
-    config.check(shape)?;
+    Request::new(config, shape, true)?;
     count(config)?;
     if config.scaling != Scaling::None || config.screen != Screen::Everyone || config.cells != Cells::Keep {
         return Err(Error::asked(format!(

@@ -32,6 +32,7 @@ mod solver;
 pub use config::Config;
 pub use config::method::{Method, MethodName};
 pub use config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+pub use config::request::Request;
 pub use config::screen::{Angle, Cone, Cosine, Counting, Outlyingness, Screen, Ties};
 pub use data::block::{Block, BlockData, BlockElement, Rows};
 pub use data::element::{Element, ElementType};

@@ -9,6 +9,7 @@ use crate::config::options::Center;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
+use mean::Finite;
 
 /// A center that takes no search: any but the spatial median, of all samples or of the kept ones.
 pub(crate) fn simple(
@@ -34,19 +35,20 @@ pub fn proven(
     seed: u64,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
-    if source.shape().element.is_float() && *center != Center::Mean {
-        mean::mean(source, None, runner)?;
-    }
-    by_passes(center, source, seed, runner)
+    by_passes(center, &Finite::check(source, runner)?, seed, runner)
 }
 
 /// Any center of all samples, by passes; with what the user should know.
 pub(crate) fn by_passes(
     center: &Center,
-    source: &dyn Source,
+    data: &Finite<'_>,
     seed: u64,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
+    if let (Center::Mean, Some(mean)) = (center, &data.mean) {
+        return Ok((mean.clone(), None));
+    }
+    let source = data.source;
     if *center != Center::SpatialMedian {
         return Ok((simple(center, source, None, runner)?, None));
     }

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 pub(crate) mod screen;
 
 pub(crate) mod options;
+pub(crate) mod request;
 
 pub(crate) mod method;
 
-use crate::data::source::Shape;
-use crate::error::{Error, Result};
 use method::Method;
 use options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
-use screen::{Angle, Cone, Outlyingness, Screen};
+use screen::{Cone, Outlyingness, Screen};
 
 /// Everything a fit is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,63 +78,5 @@ impl Config {
             memory_limit: None,
             robust_scores: false,
         }
-    }
-
-    /// Refuses what cannot be done for data of this shape, before anything heavy happens.
-    pub fn check(&self, shape: &Shape) -> Result<()> {
-        let (n, features) = (shape.samples, shape.features);
-        if n == 0 || features == 0 {
-            return Err(Error::data(format!("the data are empty ({n} samples x {features} features); nothing to fit")));
-        }
-        if n == 1 {
-            return Err(Error::data("a single sample has no direction around its own center; at least 2 are needed"));
-        }
-        match self.components {
-            Components::Count(0) => return Err(Error::asked("n_components = 0; ask for at least 1")),
-            Components::Count(d) if d > n.min(features) => {
-                return Err(Error::asked(format!(
-                    "n_components = {d} exceeds min(n_samples, n_features) = {}; ask for at most {}",
-                    n.min(features),
-                    n.min(features)
-                )));
-            }
-            Components::Share(share) if !(share > 0.0 && share < 1.0) => {
-                return Err(Error::asked(format!(
-                    "n_components = {share} is no share; give a number between 0 and 1, a whole number, or auto"
-                )));
-            }
-            _ => {}
-        }
-        if let Screen::Outlyingness(screen) = &self.screen {
-            screen.check(n, self.components.at_most(shape))?;
-        }
-        if self.loss == Loss::Sine && self.weighting == Weighting::Uniform {
-            return Err(Error::asked("the sum of sines is about directions; use it with angular weights"));
-        }
-        if let Screen::Cone(Cone { angle: Angle::Degrees(angle), .. }) = self.screen
-            && !(angle > 0.0 && angle <= 90.0)
-        {
-            return Err(Error::asked(format!(
-                "the angle of the cone is {angle} degrees; it must be above 0 and at most 90"
-            )));
-        }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return Err(Error::asked(format!("the tolerance is {}; it must lie between 0 and 1", self.tolerance)));
-        }
-        if let Center::Given(center) = &self.center {
-            if center.len() != features {
-                return Err(Error::asked(format!(
-                    "the given center has {} numbers but the data have {features} features; give one number per feature",
-                    center.len()
-                )));
-            }
-            if let Some(at) = center.iter().position(|x| !x.is_finite()) {
-                return Err(Error::asked(format!(
-                    "the given center is {} at feature {at}; it must be finite",
-                    center[at]
-                )));
-            }
-        }
-        Ok(())
     }
 }

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
-
 /// The half-angle of the cone.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -86,35 +84,6 @@ pub struct Outlyingness {
 impl Default for Outlyingness {
     fn default() -> Self {
         Self { directions: 250, pairs: None }
-    }
-}
-
-impl Outlyingness {
-    /// Refuses what cannot be done with `n` samples and `d` components.
-    pub(super) fn check(&self, n: usize, d: usize) -> Result<()> {
-        if n < d + 3 {
-            return Err(Error::asked(format!(
-                "{n} samples are too few for the outlyingness screen with n_components = {d}; it needs at least {}, or use \
-                 the method angular",
-                d + 3
-            )));
-        }
-        let Some(pairs) = &self.pairs else {
-            return if self.directions > 0 {
-                Ok(())
-            } else {
-                Err(Error::asked("the outlyingness screen was given 0 directions; ask for at least 1"))
-            };
-        };
-        if pairs.is_empty() {
-            return Err(Error::asked("the list of pairs is empty; give at least one pair of samples"));
-        }
-        match pairs.iter().flatten().find(|&&sample| sample >= n) {
-            Some(sample) => Err(Error::asked(format!(
-                "a given pair names sample {sample}, but there are {n}; samples count from 0"
-            ))),
-            None => Ok(()),
-        }
     }
 }
 

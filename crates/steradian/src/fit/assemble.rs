@@ -6,7 +6,7 @@ use super::signs::fix_sign;
 use super::total_variance::Explained;
 use crate::config::Config;
 use crate::config::options::{Solver, Weighting};
-use crate::data::source::Source;
+use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{Distances, DistancesSum};
@@ -44,47 +44,103 @@ pub fn assemble(
     source: &dyn Source,
     runner: &impl Runner,
 ) -> Result<Model> {
-    let (shape, d) = (source.shape(), found.vectors.columns());
-    let distances = Distances::new(&found.center, &found.vectors, Precision::Double, shape.element);
-    let drawn = drawn_scores(shape.samples, d, config.seed);
-    let measured = runner.run(&distances.with_scores(None, drawn), source)?;
-    let mut warnings = found.warnings;
-    let explained = Explained::new(config, found.eigenvalues.as_deref(), &measured, None, d);
+    let measured = measure(config, &found.center, &found.vectors, None, source, runner)?;
+    let mut model = build(
+        config,
+        source.shape(),
+        measured,
+        Subspace {
+            center: found.center,
+            vectors: found.vectors,
+            eigenvalues: found.eigenvalues,
+            kept: None,
+            support: vec![true; source.shape().samples],
+            certificate: found.certificate,
+            warnings: found.warnings,
+        },
+    );
+    model.iterations = found.iterations;
+    model.passes = runner.passes() - passes_before;
+    Ok(model)
+}
+
+/// A subspace and how it was found, before the model around it is built.
+pub(super) struct Subspace {
+    pub center: Vec<f64>,
+    /// Orthonormal columns, D x d, in order.
+    pub vectors: Matrix,
+    /// Eigenvalues of the weighted operator, d or more, where the columns are its eigenvectors.
+    pub eigenvalues: Option<Vec<f64>>,
+    /// The samples that a screen kept.
+    pub kept: Option<Vec<bool>>,
+    /// The samples that the components come from.
+    pub support: Vec<bool>,
+    pub certificate: Certificate,
+    pub warnings: Vec<String>,
+}
+
+/// Distances of all samples from a subspace, and scores of those that variances come from. One pass.
+pub(super) fn measure(
+    config: &Config,
+    center: &[f64],
+    vectors: &Matrix,
+    kept: Option<&[bool]>,
+    source: &dyn Source,
+    runner: &impl Runner,
+) -> Result<DistancesSum> {
+    let shape = source.shape();
+    let drawn = drawn_scores(members(kept, shape.samples), vectors.columns(), config.seed);
+    let distances = Distances::new(center, vectors, Precision::Double, shape.element);
+    runner.run(&distances.with_scores(kept, drawn), source)
+}
+
+/// The one place that makes a model of a fit: signs, variances and their total, cutoffs.
+pub(super) fn build(config: &Config, shape: &Shape, measured: DistancesSum, subspace: Subspace) -> Model {
+    let Subspace { center, vectors, eigenvalues, kept, support, certificate, mut warnings } = subspace;
+    let d = vectors.columns();
+    let explained = Explained::new(config, eigenvalues.as_deref(), &measured, kept.as_deref(), d);
     if !explained.classical {
-        warnings.extend(drawn_warning(&measured, d, shape.samples));
+        warnings.extend(drawn_warning(&measured, d, members(kept.as_deref(), shape.samples)));
     }
-    Ok(Model {
+    Model {
         config: config.clone(),
         solver: Solver::Auto,
         shape: shape.clone(),
-        components: signed_rows(&found.vectors),
+        center,
+        scale: None,
+        components: signed_rows(&vectors),
+        shares: eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
+            values.truncate(d);
+            values
+        }),
         variances: explained.variances,
         total_variance: Some(explained.total),
-        cutoffs: diagnosis::cutoffs(&measured, d, shape.features),
-        center: found.center,
-        scale: None,
-        shares: found.eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm),
         chosen: None,
-        kept: vec![true; shape.samples],
+        kept: support,
         cone: None,
         objective: Vec::new(),
-        iterations: found.iterations,
+        iterations: Vec::new(),
         cells: None,
         extras: BTreeMap::new(),
-        certificate: found.certificate,
-        passes: runner.passes() - passes_before,
+        cutoffs: diagnosis::cutoffs(&measured, d, shape.features),
+        certificate,
+        passes: 0,
         warnings,
-    })
+    }
+}
+
+fn members(kept: Option<&[bool]>, samples: usize) -> usize {
+    kept.map_or(samples, |kept| kept.iter().filter(|&&k| k).count())
 }
 
 /// The samples whose scores give robust variances, out of those a fit is of: all, or a random share where there would be
 /// more than [`SCALE_SCORES`].
-pub(super) fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
+fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
     RandomShare::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
 }
 
 /// A warning where robust variances come from a share of the samples.
-pub(super) fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
+fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
     let used = measured.scores.len() / d.max(1);
     (members > SCALE_SCORES / d.max(1) && used < members).then(|| {
         format!(
@@ -95,7 +151,7 @@ pub(super) fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -
 }
 
 /// Columns as rows, each with its sign by the one rule.
-pub(crate) fn signed_rows(vectors: &Matrix) -> Matrix {
+fn signed_rows(vectors: &Matrix) -> Matrix {
     let mut components = vectors.transposed();
     (0..vectors.columns()).for_each(|i| fix_sign(components.row_mut(i)));
     components

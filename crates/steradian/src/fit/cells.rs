@@ -14,6 +14,7 @@
 
 use super::feature_scales;
 use super::stages::embed;
+use crate::center::mean::Finite;
 use crate::config::Config;
 use crate::config::options::{Cells, Solver, Weighting};
 use crate::config::screen::Screen;
@@ -43,10 +44,10 @@ pub(crate) fn clean<R: Runner>(
     config: &Config,
     d: usize,
     solver: Solver,
-    source: &dyn Source,
+    data: &Finite<'_>,
     runner: &R,
 ) -> Result<Model> {
-    let before = runner.passes();
+    let (before, source) = (runner.passes(), data.source);
     let inner = Config { cells: Cells::Keep, ..config.clone() };
     let everyone = Config { screen: Screen::Everyone, ..inner.clone() };
     let rounds = Rounds { config: &everyone, d, solver, source, runner };
@@ -54,9 +55,9 @@ pub(crate) fn clean<R: Runner>(
     let wrapped = Changed::new(source, |_, row: &mut [f64]| {
         row.iter_mut().zip(&middle).zip(&deviation).for_each(|((x, m), s)| *x = wrap(*x, *m, *s));
     });
-    let mut answer = rounds.polish(embed(&everyone, d, solver, &wrapped, runner)?, &wrapped)?;
+    let mut answer = rounds.polish(embed(&everyone, d, solver, &Finite::view(&wrapped), runner)?, &wrapped)?;
     if inner.screen != Screen::Everyone {
-        let from_rows = rounds.polish(embed(&inner, d, solver, source, runner)?, source)?;
+        let from_rows = rounds.polish(embed(&inner, d, solver, data, runner)?, source)?;
         if from_rows.judgement < answer.judgement {
             answer = from_rows;
         }
@@ -118,7 +119,8 @@ impl<R: Runner> Rounds<'_, R> {
     /// A fit to the samples that speak; the others are not kept.
     fn fit(&self, cleaned: &dyn Source, speaking: &[usize]) -> Result<Model> {
         let n = cleaned.shape().samples;
-        let mut model = embed(self.config, self.d, self.solver, &Picked::new(cleaned, speaking.to_vec()), self.runner)?;
+        let members = Picked::new(cleaned, speaking.to_vec());
+        let mut model = embed(self.config, self.d, self.solver, &Finite::view(&members), self.runner)?;
         let mut kept = vec![false; n];
         speaking.iter().zip(&model.kept).for_each(|(&sample, own)| kept[sample] = *own);
         model.kept = kept;

@@ -49,7 +49,6 @@ pub(crate) fn standing_out(
         Screen::Outlyingness(screen) => screen.clone(),
         _ => Outlyingness::default(),
     };
-    mean::mean(source, None, runner)?; // proves that all numbers are finite
     let outlying = outlyingness::outlyingness(&given, 1, source, config.seed, runner)?;
     let kept = outlyingness::least_outlying(&outlying.values, outlyingness::majority(n, 1));
     let center = mean::mean(source, Some(&kept), runner)?;

@@ -251,7 +251,7 @@ impl Costs<'_> {
     /// their number, and one that confirms it.
     pub(super) fn steps(&self, solver: Solver) -> Vec<Step> {
         let fits = if matches!(self.config.components, Components::Share(_)) { 2 } else { 1 };
-        let mut steps = self.scaling_steps();
+        let mut steps = self.first_steps();
         steps.extend(self.fit_steps(solver).into_iter().map(|step| Step {
             passes: fits * step.passes,
             bytes: fits as u64 * step.bytes,
@@ -260,17 +260,20 @@ impl Costs<'_> {
         steps
     }
 
-    fn scaling_steps(&self) -> Vec<Step> {
-        if self.config.scaling != Scaling::Mad {
-            return Vec::new();
+    /// The steps before the first fit: the check of floating-point numbers, scales, and the check of scaled numbers.
+    fn first_steps(&self) -> Vec<Step> {
+        let (shape, data) = (self.shape, self.shape.bytes());
+        let mut steps = Vec::new();
+        if shape.element.is_float() {
+            steps.push(Step { name: "mean and check".to_owned(), passes: 1, bytes: data });
         }
-        let shape = self.shape;
-        let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
-        vec![Step {
-            name: "scales of features".to_owned(),
-            passes,
-            bytes: 2 * shape.element.bytes() as u64 * shape.bytes(),
-        }]
+        if self.config.scaling == Scaling::Mad {
+            let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
+            let bytes = 2 * shape.element.bytes() as u64 * data;
+            steps.push(Step { name: "scales of features".to_owned(), passes, bytes });
+            steps.push(Step { name: "mean and check of scaled features".to_owned(), passes: 1, bytes: data });
+        }
+        steps
     }
 
     fn fit_steps(&self, solver: Solver) -> Vec<Step> {
@@ -302,7 +305,9 @@ impl Costs<'_> {
             }
             return steps;
         }
-        step("mean and check", usize::from(float || config.center == Center::Mean), data);
+        // The check has computed the mean of floating-point data.
+        let unknown = !float && config.scaling == Scaling::None;
+        step("mean", usize::from(unknown && config.center == Center::Mean), data);
         match config.center {
             Center::Median => {
                 step("median of each feature", median::passes(shape), shape.element.bytes() as u64 * data);
@@ -369,7 +374,7 @@ impl Costs<'_> {
             Center::Mean => 1,
             Center::None | Center::Given(_) => 0,
         };
-        let mut passes = vec![("mean and check", usize::from(shape.element.is_float()))];
+        let mut passes = Vec::new();
         let mut embedded = 1;
         if let Screen::Outlyingness(screen) = &config.screen {
             let looks = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };

@@ -20,11 +20,11 @@ pub(crate) mod total_variance;
 
 use std::borrow::Cow;
 
-use crate::center::mean;
+use crate::center::mean::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::{Cells, Center, Components, Scaling, Solver};
-use crate::config::screen::{Angle, Counting, Screen};
+use crate::config::request::Request;
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::Changed;
@@ -53,15 +53,14 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             config.method.name()
         )));
     }
-    let solver = Plan::for_source(config, source, runner.threads())?.solver;
+    let request = Request::new(config, source.shape(), runner.meets_pairs())?;
+    let held = |threads| source.held_bytes(threads);
+    let solver = Plan::of(&request, source.shape(), runner.threads(), held)?.solver;
     let before = runner.passes();
-    let changed = config.scaling != Scaling::None || config.cells == Cells::Clean;
-    if changed && source.shape().element.is_float() {
-        mean::mean(source, None, runner)?; // proves that all numbers are finite, before they are changed
-    }
+    let data = Finite::check(source, runner)?;
     let mut model = match config.scaling {
-        Scaling::None => fit_counted(config, solver, source, runner)?,
-        Scaling::Mad => fit_scaled(config, solver, source, runner)?,
+        Scaling::None => fit_counted(request.config(), solver, &data, runner)?,
+        Scaling::Mad => fit_scaled(request.config(), solver, source, runner)?,
     };
     model.config = config.clone();
     model.passes = runner.passes() - before;
@@ -69,35 +68,11 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
 }
 
 /// Fits a model to all samples of a cluster. Steps that compare every pair of samples are avoided, and rejected where the
-/// configuration names them: the pivot of a cone is found by elimination, however few samples there are.
+/// configuration names them.
+///
+/// It is [`fit_on`] compiled once, here, as [`fit`] is.
 pub fn fit_remote(config: &Config, source: &Remote<'_>, runner: &Cluster<'_>) -> Result<Model> {
-    let apart = without_pairs(config)?;
-    let solver = Plan::without_pairs(&apart, source.shape(), runner.threads())?.solver;
-    let mut model = fit_on(&Config { solver, ..apart }, source, runner)?;
-    model.config = config.clone();
-    Ok(model)
-}
-
-/// What was asked for, by ways that compare no pairs of samples; refuses what has no such way.
-fn without_pairs(config: &Config) -> Result<Config> {
-    let refused = |what: &str, remedy: &str| {
-        let why = "compares every pair of samples, and on a cluster rows stay where they are";
-        Err(Error::asked(format!("{what} {why}; {remedy}, or fit on one machine")))
-    };
-    let mut apart = config.clone();
-    if apart.solver == Solver::Gram {
-        return refused("the gram solver", "use the solver krylov, scatter or auto");
-    }
-    if let Screen::Cone(cone) = &mut apart.screen {
-        if cone.counting == Counting::Exact {
-            return refused("the exact count of the cone (TAE)", "leave exact out, and candidates are eliminated");
-        }
-        if cone.angle == Angle::Auto {
-            return refused("the automatic angle of the cone", "give the angle in degrees");
-        }
-        cone.counting = Counting::Elimination;
-    }
-    Ok(apart)
+    fit_on(config, source, runner)
 }
 
 /// With every feature divided by its robust scale.
@@ -108,7 +83,8 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, r
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
     }
-    let mut model = fit_counted(&inner, solver, &scaled, runner)?;
+    // Division may overflow, so that scaled data are checked again.
+    let mut model = fit_counted(&inner, solver, &Finite::check(&scaled, runner)?, runner)?;
     model.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
     model.shape = source.shape().clone();
     model.scale = Some(scale);
@@ -117,15 +93,15 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, r
 }
 
 /// With the number of components found where it is not given.
-fn fit_counted<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
-    let most = config.components.at_most(source.shape());
+fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Model> {
+    let most = config.components.at_most(data.source.shape());
     let chosen = match config.components {
         Components::Count(_) => None,
-        Components::Auto => Some(component_count::standing_out(config, solver, source, runner)?),
-        Components::Share(fraction) => return fit_fraction(config, fraction, solver, source, runner),
+        Components::Auto => Some(component_count::standing_out(config, solver, data.source, runner)?),
+        Components::Share(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
     let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
-    let mut model = fit_cells(config, d, solver, source, runner)?;
+    let mut model = fit_cells(config, d, solver, data, runner)?;
     model.chosen = chosen.map(|chosen| chosen.reason);
     Ok(model)
 }
@@ -136,12 +112,12 @@ fn fit_fraction<R: Runner>(
     config: &Config,
     fraction: f64,
     solver: Solver,
-    source: &dyn Source,
+    data: &Finite<'_>,
     runner: &R,
 ) -> Result<Model> {
-    let mut most = config.components.at_most(source.shape());
+    let mut most = config.components.at_most(data.source.shape());
     let widest = loop {
-        match fit_cells(config, most, solver, source, runner) {
+        match fit_cells(config, most, solver, data, runner) {
             Err(Error::RankExceeded { rank, .. }) if (1..most).contains(&rank) => most = rank,
             model => break model?,
         }
@@ -151,7 +127,7 @@ fn fit_fraction<R: Runner>(
         if d >= most {
             break widest;
         }
-        let model = fit_cells(config, d, solver, source, runner)?;
+        let model = fit_cells(config, d, solver, data, runner)?;
         if component_count::reaching(fraction, &model.variances, total(&model)).is_some() {
             break model;
         }
@@ -166,9 +142,9 @@ fn total(model: &Model) -> f64 {
     model.total_variance.unwrap_or(f64::NAN)
 }
 
-fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Model> {
     match config.cells {
-        Cells::Keep => embed(config, d, solver, source, runner),
-        Cells::Clean => cells::clean(config, d, solver, source, runner),
+        Cells::Keep => embed(config, d, solver, data, runner),
+        Cells::Clean => cells::clean(config, d, solver, data, runner),
     }
 }

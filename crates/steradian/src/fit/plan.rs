@@ -3,11 +3,10 @@
 use super::cost::{Costs, DECIDING_THREADS, Step};
 use crate::config::Config;
 use crate::config::options::Solver;
+use crate::config::request::Request;
 use crate::data::source::{Shape, Source};
 use crate::engine::grid::Grid;
 use crate::error::{Error, Result};
-
-const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
 /// What a fit will do and cost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,29 +27,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for data of this shape on this many threads; refuses what cannot be done, with numbers.
+    /// The plan for data of this shape on this many threads; rejects what cannot be done, with numbers.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, shape, threads, |_| 0)
+        Self::of(&Request::new(config, shape, true)?, shape, threads, |_| 0)
     }
 
     /// The plan for these data, with the memory that serving them takes.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
-        Self::among(&SOLVERS, config, source.shape(), threads, |threads| source.held_bytes(threads))
+        let request = Request::new(config, source.shape(), true)?;
+        Self::of(&request, source.shape(), threads, |threads| source.held_bytes(threads))
     }
 
-    /// The plan for data whose rows never come together: among the solvers that need no pairs of them.
-    pub(crate) fn without_pairs(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::among(&[Solver::Scatter, Solver::Krylov], config, shape, threads, |_| 0)
-    }
-
-    fn among(
-        solvers: &[Solver],
-        config: &Config,
+    /// The plan of a request; `source_bytes` is the memory that serving blocks to some threads takes.
+    pub(crate) fn of(
+        request: &Request<'_>,
         shape: &Shape,
         threads: usize,
         source_bytes: impl Fn(usize) -> u64,
     ) -> Result<Self> {
-        config.check(shape)?;
+        let (config, solvers) = (request.config(), request.solvers());
         let on = |threads: usize| Costs { config, shape, threads, source_bytes: source_bytes(threads) };
         let deciding = on(DECIDING_THREADS);
         let solver = match config.solver {

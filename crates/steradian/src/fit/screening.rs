@@ -12,9 +12,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::center::{self, mean};
+use crate::center;
+use crate::center::mean::Finite;
 use crate::config::Config;
 use crate::config::options::Weighting;
+use crate::config::request::Request;
 use crate::config::screen::{Cosine, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
@@ -55,11 +57,9 @@ enum Rule {
 
 /// Runs the screen of a configuration alone; its center and seed count, its number of components does not.
 pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
-    config.check(source.shape())?;
+    Request::new(config, source.shape(), runner.meets_pairs())?;
     let mut warnings = Vec::new();
-    if source.shape().element.is_float() {
-        mean::mean(source, None, runner)?; // proves that all numbers are finite
-    }
+    let data = Finite::check(source, runner)?;
     let mut found = match &config.screen {
         Screen::Everyone => FittedScreen {
             kept: vec![true; source.shape().samples],
@@ -71,7 +71,7 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             rule: Rule::Everyone,
         },
         Screen::Cone(cone) => {
-            let (center, warning) = center::by_passes(&config.center, source, config.seed, runner)?;
+            let (center, warning) = center::by_passes(&config.center, &data, config.seed, runner)?;
             warnings.extend(warning);
             let directed = Directed { source, center: &center, cosines: None, speaks: None, seed: config.seed };
             let (report, kept) = cone::screen(cone, &directed, runner)?;
@@ -169,9 +169,7 @@ impl FittedScreen {
                 self.features, shape.features
             )));
         }
-        if shape.element.is_float() {
-            mean::mean(source, None, runner)?;
-        }
+        Finite::check(source, runner)?;
         match &self.rule {
             Rule::Everyone => Ok(vec![0.0; shape.samples]),
             Rule::Cone { center, pivot, cosine } => angles(center, pivot, *cosine, source, runner),

@@ -9,25 +9,24 @@
 //!
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
-use std::collections::BTreeMap;
-
-use super::assemble::{drawn_scores, drawn_warning, signed_rows};
+use super::assemble::{Subspace, build, measure};
 use super::backend::Around;
 use super::gram_backend::WithinMatrix;
 use super::pass_backend::ByPasses;
 use super::rounds::{Fitted, Wanted};
 use super::sine_loss;
-use super::total_variance::Explained;
-use crate::center::{self, mean};
+use crate::center::{
+    self,
+    mean::{self, Finite},
+};
 use crate::config::Config;
-use crate::config::options::{Center, Components, Loss, Solver, Weighting};
+use crate::config::options::{Components, Loss, Solver, Weighting};
 use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, Distances, DistancesSum};
-use crate::kernel::operand::Precision;
-use crate::model::{Certificate, Model, diagnosis};
+use crate::folds::{Directions, DistancesSum};
+use crate::model::{Certificate, Model};
 use crate::screen::cone::{self, Directed};
 use crate::screen::report::ConeReport;
 use crate::solver::certificate::Certified;
@@ -39,12 +38,14 @@ pub(crate) fn embed<R: Runner>(
     config: &Config,
     d: usize,
     solver: Solver,
-    source: &dyn Source,
+    data: &Finite<'_>,
     runner: &R,
 ) -> Result<Model> {
+    let source = data.source;
     let decomposer = Decomposer { solver, d, tolerance: config.tolerance, seed: config.seed, source, runner };
     let fit = Fit {
         config,
+        data,
         source,
         runner,
         decomposer,
@@ -59,6 +60,7 @@ pub(crate) fn embed<R: Runner>(
 
 struct Fit<'a, R> {
     config: &'a Config,
+    data: &'a Finite<'a>,
     source: &'a dyn Source,
     runner: &'a R,
     decomposer: Decomposer<'a, R>,
@@ -135,10 +137,6 @@ impl<R: Runner> Fit<'_, R> {
     fn find_center(&mut self) -> Result<(Vec<f64>, Option<Cosines>)> {
         let (config, shape) = (self.config, self.source.shape());
         let within_matrix = self.decomposer.solver == Solver::Gram && gram::finds_center(&config.center, shape.element);
-        // The mean pass comes first for floating-point data whatever the center: it proves that all numbers are finite.
-        if shape.element.is_float() && config.center != Center::Mean {
-            mean::mean(self.source, None, self.runner)?;
-        }
         if within_matrix {
             let weighting = self.matrix_weighting();
             let (center, cosines) = gram::with_center(
@@ -151,7 +149,7 @@ impl<R: Runner> Fit<'_, R> {
             )?;
             return Ok((center, Some(cosines)));
         }
-        let (center, warning) = center::by_passes(&config.center, self.source, config.seed, self.runner)?;
+        let (center, warning) = center::by_passes(&config.center, self.data, config.seed, self.runner)?;
         self.warnings.extend(warning);
         Ok((center, None))
     }
@@ -245,28 +243,16 @@ impl<R: Runner> Fit<'_, R> {
     /// What the model knows beyond the subspace: variances along the components, who spoke, cutoffs. One pass, or none
     /// where scores are there.
     fn model(mut self, found: Found) -> Result<Model> {
-        let (config, d, shape) = (self.config, self.d, self.source.shape());
+        let (config, d) = (self.config, self.d);
         let Found { center, certified, kept, cone } = found;
         let vectors = certified.vectors.first_columns(d);
-        let members = kept.as_ref().map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
-        let drawn = drawn_scores(members, d, config.seed);
         let measured = match self.measured.take() {
             Some(measured) => measured,
-            None => {
-                let distances = Distances::new(&center, &vectors, Precision::Double, shape.element);
-                self.runner.run(&distances.with_scores(kept.as_deref(), drawn), self.source)?
-            }
+            None => measure(config, &center, &vectors, kept.as_deref(), self.source, self.runner)?,
         };
         if config.loss == Loss::Sine {
             self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, kept.as_deref()));
         }
-        let explained = Explained::new(config, Some(&certified.values), &measured, kept.as_deref(), d);
-        if !explained.classical {
-            self.warnings.extend(drawn_warning(&measured, d, members));
-        }
-        let everyone = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
-        let speaks = || measured.lengths.iter().map(|length| everyone || *length > 0.0).collect();
-        let cutoffs = diagnosis::cutoffs(&measured, d, shape.features);
         let converged = certified.sine_bound <= config.tolerance;
         if !converged {
             let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
@@ -279,27 +265,26 @@ impl<R: Runner> Fit<'_, R> {
                 (inside - outside) / inside
             ));
         }
-        Ok(Model {
-            config: config.clone(),
-            solver: self.decomposer.solver,
-            shape: shape.clone(),
-            center,
-            scale: None,
-            components: signed_rows(&vectors),
-            shares: (config.weighting == Weighting::InverseNorm).then(|| certified.values[..d].to_vec()),
-            variances: explained.variances,
-            total_variance: Some(explained.total),
-            chosen: None,
-            kept: kept.unwrap_or_else(speaks),
-            cone,
-            objective: self.objective,
-            iterations: Vec::new(),
-            cells: None,
-            extras: BTreeMap::new(),
-            cutoffs,
-            certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
-            passes: self.runner.passes() - self.passes_before,
-            warnings: self.warnings,
-        })
+        // With uniform weights every sample is active, also one at the center.
+        let all = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
+        let active = || measured.lengths.iter().map(|length| all || *length > 0.0).collect();
+        let support = kept.clone().unwrap_or_else(active);
+        let mut model = build(
+            config,
+            self.source.shape(),
+            measured,
+            Subspace {
+                center,
+                vectors,
+                eigenvalues: Some(certified.values),
+                kept,
+                support,
+                certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
+                warnings: self.warnings,
+            },
+        );
+        (model.solver, model.cone, model.objective) = (self.decomposer.solver, cone, self.objective);
+        model.passes = self.runner.passes() - self.passes_before;
+        Ok(model)
     }
 }
