@@ -104,6 +104,7 @@ impl Shared {
 
     /// The life of the reader.
     fn read_ahead(&self) {
+        let _end = ReaderEnd(self);
         let mut state = self.lock();
         while !state.closed {
             let Some((place, chunk)) = state.next_read() else {
@@ -128,6 +129,16 @@ impl Shared {
             };
             self.changed.notify_all();
         }
+    }
+}
+
+/// Closes the ring when the reader ends, by a panic too: no visitor waits for a chunk that no thread will read.
+struct ReaderEnd<'a>(&'a Shared);
+
+impl Drop for ReaderEnd<'_> {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
     }
 }
 
@@ -195,7 +206,7 @@ impl Ring {
     }
 
     /// A chunk, waited for if need be. Nothing for a thread that holds a chunk already while all others are held, too:
-    /// it could wait for itself.
+    /// it could wait for itself. `None` also if the reader has panicked: the visitor then reads its rows itself.
     pub(crate) fn lend(&self, chunk: usize) -> Result<Option<Lent<'_>>> {
         let nested = HELD.get() > 0;
         let mut state = self.shared.lock();
@@ -215,6 +226,9 @@ impl Ring {
                     }
                 }
             } else if nested && !state.slots.iter().any(|s| matches!(s.content, Content::Loading) || state.may_go(s)) {
+                break Ok(None);
+            }
+            if state.closed {
                 break Ok(None);
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -240,7 +254,7 @@ impl Drop for Ring {
         self.shared.lock().closed = true;
         self.shared.work.notify_one();
         if let Some(reader) = self.reader.take() {
-            // It ends after the read that is under way; a panic of it was seen by those who waited.
+            // It ends after the read that is in progress. After a panic, visitors read their rows themselves.
             let _ = reader.join();
         }
     }
@@ -320,5 +334,29 @@ mod tests {
         lent.sort_unstable();
         assert_eq!(lent, [(1, None), (2, Some(true))]);
         assert!(held.is_some());
+    }
+
+    #[test]
+    fn a_reader_that_panics_holds_no_visitor_up() {
+        let (gate, closed): (_, Receiver<()>) = channel();
+        let closed = Mutex::new(closed);
+        let load = move |_: usize, _: &mut Buffer| {
+            let _ = closed.lock().unwrap().recv();
+            panic!("on purpose")
+        };
+        let ring = Arc::new(Ring::new(2, 16, 1, load).unwrap());
+        let (sender, outcomes) = channel();
+        // The chunk that is being read, and one that would be read next.
+        visitor(&ring, 1, &sender);
+        visitor(&ring, 2, &sender);
+        until_waiting(&ring, 2);
+        drop(gate);
+        for visitor in 0..2 {
+            let (_, lent) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
+            assert!(!lent.unwrap(), "there is nothing to lend");
+        }
+        // Later visitors do not wait either.
+        visitor(&ring, 3, &sender);
+        assert!(!outcomes.recv_timeout(WATCHDOG).expect("the visitor returns").1.unwrap());
     }
 }
