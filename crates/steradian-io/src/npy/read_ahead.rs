@@ -104,6 +104,7 @@ impl Shared {
 
     /// The life of the reader.
     fn read_ahead(&self) {
+        let _end = ReaderEnd(self);
         let mut state = self.lock();
         while !state.closed {
             let Some((place, chunk)) = state.next_read() else {
@@ -128,6 +129,16 @@ impl Shared {
             };
             self.changed.notify_all();
         }
+    }
+}
+
+/// Closes the ring when the reader ends, by a panic too: no visitor waits for a chunk that no thread will read.
+struct ReaderEnd<'a>(&'a Shared);
+
+impl Drop for ReaderEnd<'_> {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
     }
 }
 
@@ -195,7 +206,7 @@ impl Ring {
     }
 
     /// A chunk, waited for if need be. Nothing for a thread that holds a chunk already while all others are held, too:
-    /// it could wait for itself.
+    /// it could wait for itself. `None` also if the reader has panicked: the visitor then reads its rows itself.
     pub(crate) fn lend(&self, chunk: usize) -> Result<Option<Lent<'_>>> {
         let nested = HELD.get() > 0;
         let mut state = self.shared.lock();
@@ -217,10 +228,18 @@ impl Ring {
             } else if nested && !state.slots.iter().any(|s| matches!(s.content, Content::Loading) || state.may_go(s)) {
                 break Ok(None);
             }
+            if state.closed {
+                break Ok(None);
+            }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         if let Some(place) = state.waiting.iter().position(|&waited| waited == chunk) {
             state.waiting.remove(place);
+        }
+        if found.is_err() {
+            // The slot is free now. Other visitors may wait for the same chunk or for a slot, and the reader may have
+            // found no work while the slot was taken.
+            self.shared.work.notify_one();
         }
         drop(state);
         Ok(found?.map(|buffer| {
@@ -235,8 +254,109 @@ impl Drop for Ring {
         self.shared.lock().closed = true;
         self.shared.work.notify_one();
         if let Some(reader) = self.reader.take() {
-            // It ends after the read that is under way; a panic of it was seen by those who waited.
+            // It ends after the read that is in progress. After a panic, visitors read their rows themselves.
             let _ = reader.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The time after which a visitor counts as hung; no visitor takes that long.
+    const WATCHDOG: Duration = Duration::from_secs(60);
+
+    /// Starts a thread that requests a chunk and sends the outcome: whether it was lent, or the error.
+    fn visitor(ring: &Arc<Ring>, chunk: usize, outcomes: &Sender<(usize, Result<bool>)>) {
+        let (ring, outcomes) = (Arc::clone(ring), outcomes.clone());
+        std::thread::spawn(move || {
+            let lent = ring.lend(chunk).map(|lent| lent.is_some());
+            let _ = outcomes.send((chunk, lent));
+        });
+    }
+
+    /// Returns when this many visitors wait. The lock is free then, so each of them sleeps.
+    fn until_waiting(ring: &Ring, visitors: usize) {
+        while ring.shared.lock().waiting.len() < visitors {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// A ring of two slots. Chunk 1 cannot be read, and the read fails only after the sender is dropped.
+    fn ring_without_chunk_1() -> (Arc<Ring>, Sender<()>) {
+        let (gate, closed): (_, Receiver<()>) = channel();
+        let closed = Mutex::new(closed);
+        let load = move |chunk: usize, _: &mut Buffer| {
+            if chunk != 1 {
+                return Ok(());
+            }
+            let _ = closed.lock().unwrap().recv();
+            Err(Error::data("chunk 1 cannot be read"))
+        };
+        (Arc::new(Ring::new(2, 16, 1, load).unwrap()), gate)
+    }
+
+    #[test]
+    fn each_visitor_of_a_chunk_that_cannot_be_read_gets_an_error() {
+        let (ring, gate) = ring_without_chunk_1();
+        let (sender, outcomes) = channel();
+        (0..3).for_each(|_| visitor(&ring, 1, &sender));
+        until_waiting(&ring, 3);
+        drop(gate);
+        for visitor in 0..3 {
+            let (_, lent) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 3 returned"));
+            assert!(lent.unwrap_err().to_string().contains("cannot be read"));
+        }
+        assert!(ring.shared.lock().waiting.is_empty());
+    }
+
+    #[test]
+    fn the_slot_of_a_failed_read_goes_to_the_next_visitor() {
+        let (ring, gate) = ring_without_chunk_1();
+        let (sender, outcomes) = channel();
+        // One slot is in use during the whole test.
+        let held = ring.lend(0).unwrap();
+        visitor(&ring, 1, &sender);
+        until_waiting(&ring, 1);
+        visitor(&ring, 2, &sender);
+        until_waiting(&ring, 2);
+        drop(gate);
+        let mut lent = Vec::new();
+        for visitor in 0..2 {
+            let (chunk, outcome) =
+                outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
+            lent.push((chunk, outcome.ok()));
+        }
+        lent.sort_unstable();
+        assert_eq!(lent, [(1, None), (2, Some(true))]);
+        assert!(held.is_some());
+    }
+
+    #[test]
+    fn a_reader_that_panics_holds_no_visitor_up() {
+        let (gate, closed): (_, Receiver<()>) = channel();
+        let closed = Mutex::new(closed);
+        let load = move |_: usize, _: &mut Buffer| {
+            let _ = closed.lock().unwrap().recv();
+            panic!("on purpose")
+        };
+        let ring = Arc::new(Ring::new(2, 16, 1, load).unwrap());
+        let (sender, outcomes) = channel();
+        // The chunk that is being read, and one that would be read next.
+        visitor(&ring, 1, &sender);
+        visitor(&ring, 2, &sender);
+        until_waiting(&ring, 2);
+        drop(gate);
+        for visitor in 0..2 {
+            let (_, lent) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
+            assert!(!lent.unwrap(), "there is nothing to lend");
+        }
+        // Later visitors do not wait either.
+        visitor(&ring, 3, &sender);
+        assert!(!outcomes.recv_timeout(WATCHDOG).expect("the visitor returns").1.unwrap());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, mpsc};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use steradian::{Error, Grid, Source};
@@ -145,4 +147,42 @@ fn a_file_that_shrinks_in_the_middle_of_a_pass_is_an_error_with_the_byte() {
     }
     // The same again, not a stale answer and not a hang.
     assert!(streamed.visit(first..first + 256, &mut |_| Ok(())).is_err());
+}
+
+/// Threads that wait for one chunk, which the file no longer has, all return.
+#[test]
+fn a_file_that_shrinks_is_an_error_for_each_thread() {
+    const THREADS: usize = 4;
+    // Only a thread that hangs takes this long.
+    const WATCHDOG: Duration = Duration::from_secs(120);
+    let folder = Folder::new();
+    let (samples, part) = (4096, 4096 / THREADS);
+    let path = array(&folder, "|u1", &[samples, 512], 64);
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    let bytes = file.metadata().unwrap().len();
+    for repetition in 0..20 {
+        file.set_len(bytes).unwrap();
+        let streamed = Arc::new(StreamedNpy::open(&path).unwrap().widen(THREADS, u64::MAX).unwrap());
+        assert_eq!(streamed.ring().1, samples * 512, "all rows are in one chunk");
+        // The last byte: a read takes as long as it can before it fails, so that the other threads come meanwhile.
+        file.set_len(bytes - 1).unwrap();
+        let parts: Vec<_> = (0..THREADS).map(|thread| thread * part..(thread + 1) * part).collect();
+        streamed.announce(&parts, THREADS);
+        let (sender, outcomes) = mpsc::channel();
+        let start = Arc::new(Barrier::new(THREADS));
+        for rows in parts {
+            let (streamed, sender, start) = (Arc::clone(&streamed), sender.clone(), Arc::clone(&start));
+            // Not scoped: a scope would wait for threads that hang.
+            std::thread::spawn(move || {
+                start.wait();
+                let _ = sender.send(streamed.visit(rows, &mut |_| Ok(())));
+            });
+        }
+        for returned in 0..THREADS {
+            match outcomes.recv_timeout(WATCHDOG) {
+                Ok(outcome) => assert!(matches!(outcome, Err(Error::Io { .. })), "{outcome:?}"),
+                Err(_) => panic!("repetition {repetition}: {returned} of {THREADS} threads returned"),
+            }
+        }
+    }
 }
