@@ -74,7 +74,10 @@ impl<F: Fold> AnyFold for F {
     ) -> Result<Sum> {
         let grid = Grid::new(samples, source.shape().features, self.sum_bytes());
         let size = grid.cell_rows();
-        if rows.end > samples || rows.start % size > 0 || (rows.end < samples && rows.end % size > 0) {
+        if rows.end > samples
+            || !rows.start.is_multiple_of(size)
+            || (rows.end < samples && !rows.end.is_multiple_of(size))
+        {
             return Err(Error::asked(format!(
                 "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
                  {size} and end there or with the data"
