@@ -71,6 +71,11 @@ def require_ratios(ratio: np.ndarray) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_ratios_sum_to_at_most_1(name: str, kind: str) -> None:
+    if (name, kind) == ("cells", "mostly zero"):
+        # Cells that differ from the one frequent value of a feature are all cleaned, and nothing is left.
+        with pytest.raises(ValueError, match="no direction to find"):
+            fitted(ESTIMATORS[name], samples(kind))
+        return
     require_ratios(fitted(ESTIMATORS[name], samples(kind)).explained_variance_ratio_)
 
 
@@ -87,7 +92,7 @@ def test_ratios_of_any_table(name: str, kind: str, seed: int, n: int, features: 
     try:
         model = fitted(ESTIMATORS[name], X)
     except ValueError as refused:  # a narrow cone or cleaned cells may leave fewer directions
-        assert "n_components" in str(refused)  # noqa: PT017
+        assert "n_components" in str(refused) or (name == "cells" and "no direction to find" in str(refused))  # noqa: PT017
         return
     require_ratios(model.explained_variance_ratio_)
 

@@ -146,7 +146,7 @@ fn the_plan_says_what_a_fit_does() {
                 // A Krylov basis is planned for as many steps as it may take; the other solvers know their sizes.
                 let times = if *solver == Solver::Krylov { 8.0 } else { 2.2 };
                 let tiles = if *solver == Solver::Gram { TILES } else { 0.0 };
-                return b > a || a > steradian::program_bytes(THREADS) as f64 + tiles + times * b + 1e6;
+                return b > a + 1e6 || a > steradian::program_bytes(THREADS) as f64 + tiles + times * b + 1e6;
             }
             // How often an iteration steps depends on the spectrum, which a plan does not know: at most twice too many, and
             // not a fifth too few. A pass more or less is one of many, or one of two.
