@@ -1,0 +1,1 @@
+"""Accuracy: estimates on synthetic data with known ground truth."""

@@ -1,0 +1,1 @@
+"""Video clips and faces: foreground masks, backgrounds and shadows beside ground truth."""

@@ -1,0 +1,1 @@
+"""The Python package beside the command line and NumPy."""

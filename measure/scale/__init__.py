@@ -1,0 +1,1 @@
+"""Scale: files larger than memory, killed fits, Dask, a million samples."""
