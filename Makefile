@@ -11,8 +11,11 @@ export HYPOTHESIS_PROFILE ?= same
 # Where cargo builds, and where Python's tools and the package under test live.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
+# What measures, and the environment with the packages that it compares with.
+MEASURE := .venv-measure/bin/python -m measure
+PROGRAM := $(TARGET)/release/steradian
 
-.PHONY: help check layers file-table test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: help check layers file-table test-scripts test-measure lint-measure release measure-wheel demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
@@ -31,6 +34,7 @@ check: $(VENV)/ready layers file-table
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
 	cd python && ../$(VENV)/bin/mypy
+	$(MAKE) lint-measure test-measure
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	$(CARGO) test --workspace --all-features --lib
 
@@ -42,12 +46,22 @@ layers:
 file-table:
 	python3 scripts/file_table.py
 
-# Tests of the two checks above.
+# Tests of the two checks above; they need no packages.
 test-scripts:
 	python3 -m unittest discover -s scripts
 
+# Lints and types of measure/ and lints of experiments/, which uses its helpers.
+lint-measure: $(VENV)/ready
+	$(VENV)/bin/ruff check measure experiments
+	$(VENV)/bin/ruff format --check measure experiments
+	$(VENV)/bin/mypy --config-file measure/pyproject.toml
+
+# Tests of the helpers and contamination models of measure/; they need only NumPy.
+test-measure: $(VENV)/ready
+	$(VENV)/bin/python -m unittest discover --buffer --top-level-directory . --start-directory measure/tests
+
 ## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
-test: test-rust test-python test-report test-paper
+test: test-rust test-measure test-python test-report test-paper
 
 ## The tests on problems that were never drawn before
 explore:
@@ -76,7 +90,7 @@ picture: demo .venv-report/ready
 # The small form of the experiments, on what the tests of the package were run on.
 test-paper: .venv-paper/ready install-python
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
-	cd experiments && ../.venv-paper/bin/python -m unittest
+	.venv-paper/bin/python -m unittest experiments.test_experiments
 
 ## Fits in Spark, in an environment of their own of 1 GB (not part of `make test`); needs Java 17 or later
 test-spark: need-java .venv-spark/ready install-python
@@ -120,7 +134,7 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: layers file-table test-scripts install-python
+lint: layers file-table test-scripts test-measure lint-measure install-python
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
@@ -130,62 +144,49 @@ lint: layers file-table test-scripts install-python
 	cd python && ../$(VENV)/bin/mypy
 	cd python && ../$(VENV)/bin/python -m mypy.stubtest steradian._engine
 
-## Fits a 2 GB file and measures the memory above the file's pages (writes the file to a temporary folder)
-memory:
+## Peak memory of fits of a 2 GB file, without the pages of the mapped file (writes the file to a temporary folder)
+memory: release .venv-measure/ready
+	$(MEASURE) memory --program $(PROGRAM)
+
+## Files larger than memory, killed fits, Dask: writes docs/scale.md; ONLY=streamed measures one part, FOLDER keeps its files
+scale: release measure-wheel
+	$(MEASURE) scale --program $(PROGRAM) --output docs/scale.md $(if $(ONLY),--only $(ONLY)) $(if $(FOLDER),--folder $(FOLDER))
+
+## Speed beside NumPy, SciPy and scikit-learn: writes docs/benchmarks.md; QUICK=1 prints a short form, AGAINST=BINARY compares two builds
+bench: release .venv-measure/ready
+	$(MEASURE) speed --program $(PROGRAM) --folder $(TARGET)/bench $(if $(QUICK),--quick) $(if $(AGAINST),--against $(AGAINST),$(if $(QUICK),,--output docs/benchmarks.md))
+
+## Accuracy on synthetic data: writes docs/truth.md; QUICK=1 prints a form with fewer seeds
+truth: release .venv-measure/ready
+	$(MEASURE) accuracy --program $(PROGRAM) --folder $(TARGET)/bench $(if $(QUICK),--quick,--output docs/truth.md)
+
+## The Python package beside the command line and NumPy: writes docs/benchmarks-python.md
+bench-python: release measure-wheel
+	$(MEASURE) python --program $(PROGRAM) --folder $(TARGET)/bench --output docs/benchmarks-python.md
+
+## Public clips beside their ground truth and OpenCV MOG2: writes docs/clips.md
+clips: release .venv-measure/ready
+	$(MEASURE) clips --program $(PROGRAM) --output docs/clips.md
+
+release:
 	$(CARGO) build --release --quiet -p steradian-cli
-	python3 scripts/memory.py target/release/steradian
 
-## Beyond memory and beyond one process: writes docs/scale.md; ONLY=streamed measures one part (scale/rows), FOLDER keeps its files
-scale: wheel
-	$(CARGO) build --release --quiet -p steradian-cli
-	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
-	STERADIAN_PYTHON=$(abspath $(VENV))/bin/python python3 scale/run.py --program $(TARGET)/release/steradian --output docs/scale.md $(if $(ONLY),--only $(ONLY)) $(if $(FOLDER),--folder $(FOLDER))
+measure-wheel: .venv-measure/ready wheel
+	.venv-measure/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
 
-## Ours beside numpy, scipy and scikit-learn: writes docs/benchmarks.md; QUICK=1 prints a shorter form in under 3 minutes
-bench: .venv-bench/ready
-	$(CARGO) build --release --quiet -p steradian-cli
-	.venv-bench/bin/python bench/run.py $(if $(QUICK),--quick,--output docs/benchmarks.md)
-
-.venv-bench/ready: bench/requirements.txt
-	python3 -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet --requirement bench/requirements.txt
-	touch $@
-
-## Every method against data whose truth is known: writes docs/truth.md; QUICK=1 prints a form with fewer seeds
-truth: .venv-truth/ready
-	$(CARGO) build --release --quiet -p steradian-cli
-	.venv-truth/bin/python -m unittest discover --start-directory truth
-	.venv-truth/bin/python truth/run.py --program $(TARGET)/release/steradian --folder $(TARGET)/bench $(if $(QUICK),--quick,--output docs/truth.md)
-
-.venv-truth/ready: truth/requirements.txt
-	python3 -m venv .venv-truth
-	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
+.venv-measure/ready: measure/requirements.txt
+	python3 -m venv .venv-measure
+	.venv-measure/bin/pip install --quiet --requirement measure/requirements.txt
 	touch $@
 
 ## The paper's tables and figures made again: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
 paper: .venv-paper/ready wheel
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
-	.venv-paper/bin/python experiments/run.py --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
+	.venv-paper/bin/python -m experiments --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
 
 .venv-paper/ready: experiments/requirements.txt
 	python3 -m venv .venv-paper
 	.venv-paper/bin/pip install --quiet --requirement experiments/requirements.txt
-	touch $@
-
-## The Python package beside the command line and numpy: writes docs/benchmarks-python.md
-bench-python: wheel
-	$(CARGO) build --release --quiet -p steradian-cli
-	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
-	$(VENV)/bin/python bench/python_package.py --program $(TARGET)/release/steradian --output docs/benchmarks-python.md
-
-## Public clips against their truth and OpenCV's MOG2: writes docs/clips.md
-clips: .venv-clips/ready
-	$(CARGO) build --release --quiet -p steradian-cli
-	.venv-clips/bin/python clips/run.py --data $(STERADIAN_DATA) --program $(TARGET)/release/steradian --output docs/clips.md
-
-.venv-clips/ready: clips/requirements.txt
-	python3 -m venv .venv-clips
-	.venv-clips/bin/pip install --quiet --requirement clips/requirements.txt
 	touch $@
 
 ## Installs ffmpeg, which reads and writes video; tests of video skip without it (Debian, Ubuntu; needs root)
@@ -194,4 +195,4 @@ ffmpeg:
 
 clean:
 	$(CARGO) clean
-	rm -rf steradian-demo .venv-bench .venv-clips .venv-report .venv-paper .venv-spark .venv-truth $(VENV) dist
+	rm -rf steradian-demo .venv-measure .venv-report .venv-paper .venv-spark $(VENV) dist

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
-import data
-from methods import ANGULAR, CELLS, OURS, ROBUST, degrees_between, everyone, fitted
-from outcome import DEPENDS, FAILS, HOLDS, SKIPPED, Outcome, Setting, stage, table
-from pictures import new_figure, save
 from steradian import AngularEmbedding
+
+from experiments import data
+from experiments.methods import ANGULAR, CELLS, OURS, ROBUST, degrees_between, everyone, fitted
+from experiments.outcome import Outcome, Setting, stage
+from experiments.pictures import new_figure, save
+from measure.markdown import table
+from measure.verdicts import DEPENDS, FAILS, HOLDS, SKIPPED
 
 ANGLE = 60.0
 
@@ -117,7 +119,7 @@ def kept(setting: Setting, expected: dict[str, Any]) -> Outcome:
     for key in ("curtain",) if setting.small else data.CLIPS:
         try:
             frames = data.clip(setting.data, key)
-        except data.Missing as missing:
+        except data.MissingDataError as missing:
             outcome.claim(f"kept share on {data.CLIPS[key].title}", "-", str(missing), SKIPPED)
             continue
         with stage(data.CLIPS[key].title):

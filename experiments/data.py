@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 
-class Missing(Exception):
+class MissingDataError(Exception):
     """A data set is absent or damaged; the message says which, and where it comes from."""
 
 
@@ -45,10 +45,12 @@ CLIPS = {
 def require(folder: Path | None, name: str, what: str, source: str) -> Path:
     """The path of a data set, which must be there."""
     if folder is None:
-        raise Missing(f"{what} is read from the folder in STERADIAN_DATA or --data, and none is given (from {source})")
+        raise MissingDataError(
+            f"{what} is read from the folder in STERADIAN_DATA or --data, and none is given (from {source})"
+        )
     path = folder / name
     if not path.exists():
-        raise Missing(f"{what}: {name} is missing in the data folder (from {source})")
+        raise MissingDataError(f"{what}: {name} is missing in the data folder (from {source})")
     return path
 
 
@@ -58,7 +60,7 @@ def clip(folder: Path | None, key: str) -> np.ndarray:
     path = require(folder, entry.file, entry.title, entry.source)
     frames = np.load(path)
     if frames.ndim != 3 or frames.dtype != np.uint8:
-        raise Missing(
+        raise MissingDataError(
             f"{path} holds {frames.dtype} of shape {frames.shape} where (frames, height, width) of uint8 is expected"
         )
     return frames
@@ -84,11 +86,11 @@ def images(folder: Path) -> np.ndarray:
     """The gray pictures of a folder, in the order of their names; all must have one size."""
     names = sorted(p for p in folder.iterdir() if p.suffix.lower() in {".pgm", ".png", ".jpg"})
     if not names:
-        raise Missing(f"{folder} holds no pictures (.pgm, .png or .jpg)")
+        raise MissingDataError(f"{folder} holds no pictures (.pgm, .png or .jpg)")
     pictures = [np.asarray(Image.open(name).convert("L")) for name in names]
     for name, picture in zip(names, pictures, strict=True):
         if picture.shape != pictures[0].shape:
-            raise Missing(
+            raise MissingDataError(
                 f"{name} is {picture.shape[1]} x {picture.shape[0]} where {names[0].name} is "
                 f"{pictures[0].shape[1]} x {pictures[0].shape[0]}; put pictures of one size into the folder"
             )
@@ -125,14 +127,16 @@ def actions_of_skeletons(folder: Path | None) -> Actions:
                 continue
             sequence = np.loadtxt(content)
             if len(sequence) == 0 or len(sequence) % JOINTS or sequence.shape[1] < 3:
-                raise Missing(f"{path}: {member.name} has {len(sequence)} lines, which are not {JOINTS} joints a frame")
+                raise MissingDataError(
+                    f"{path}: {member.name} has {len(sequence)} lines, which are not {JOINTS} joints a frame"
+                )
             features = skeleton_features(sequence[:, :3].reshape(-1, JOINTS, 3))
             if features is not None:
                 samples.append(features)
                 labels.append(int(found[1]) - 1)
                 subjects.append(int(found[2]))
     if not samples:
-        raise Missing(f"{path} holds no sequences named aAA_sSS_eEE")
+        raise MissingDataError(f"{path} holds no sequences named aAA_sSS_eEE")
     return Actions(what, np.array(samples), np.array(labels), np.isin(subjects, (1, 3, 5)))
 
 
@@ -160,13 +164,15 @@ def actions_of_arrays(folder: Path | None, name: str) -> Actions:
     for part in ("features", "labels", "training"):
         file = path / f"{part}.npy"
         if not file.exists():
-            raise Missing(
+            raise MissingDataError(
                 f"{file} is missing; give features.npy (n x D), labels.npy (n) and training.npy (n, true or false)"
             )
         arrays[part] = np.load(file)
     count = len(arrays["features"])
     for part in ("labels", "training"):
         if arrays[part].shape != (count,):
-            raise Missing(f"{path}/{part}.npy has shape {arrays[part].shape} where ({count},) would match features.npy")
+            raise MissingDataError(
+                f"{path}/{part}.npy has shape {arrays[part].shape} where ({count},) would match features.npy"
+            )
     labels = np.unique(arrays["labels"], return_inverse=True)[1]
     return Actions(name, arrays["features"].astype(float), labels, arrays["training"].astype(bool))

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from classes import four_classes
-from methods import OURS, PAPER_FOUR, ROBUST, fitted
-from outcome import FAILS, HOLDS, Outcome, Setting, stage
-from pictures import new_figure, save
+from experiments.classes import four_classes
+from experiments.methods import OURS, PAPER_FOUR, ROBUST, fitted
+from experiments.outcome import Outcome, Setting, stage
+from experiments.pictures import new_figure, save
+from measure.verdicts import FAILS, HOLDS
 
 
 def pair_bias(deviation: float, angles: np.ndarray) -> float:

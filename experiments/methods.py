@@ -1,4 +1,4 @@
-"""The methods that are compared, by the names that the paper and this project give them."""
+"""The methods that are compared, by the names in the paper and in this project."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-
 from steradian import EMPCA, PCA, AngularEmbedding, GrassmannAverage, PrincipalComponentPursuit
+
+from measure.angles import largest_angle
 
 Method = Callable[[int], Any]
 
@@ -67,6 +68,4 @@ def fitted(method: Method, d: int, samples: Any) -> tuple[Any, list[str]]:
 
 def degrees_between(truth: np.ndarray, found: np.ndarray) -> float:
     """The largest principal angle between the spans of orthonormal rows, in degrees."""
-    sine = np.linalg.norm(found - found @ truth.T @ truth, 2)
-    cosine = np.linalg.svd(truth @ found.T, compute_uv=False).min()
-    return float(np.rad2deg(np.arctan2(sine, cosine)))
+    return largest_angle(truth.T, found)

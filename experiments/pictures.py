@@ -1,36 +1,34 @@
-"""Figures: made without a screen, written whole."""
+"""Figures, drawn without a display and written atomically."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
+from measure.files import write_atomically
+
 mpl.use("Agg")
 
-from matplotlib import pyplot  # noqa: E402  the backend is chosen before
+from matplotlib import pyplot
 
 
 def new_figure(rows: int, columns: int, inches: tuple[float, float]) -> tuple[Any, Any]:
-    """A figure with axes that do not collide."""
+    """A figure with axes that do not overlap."""
     return pyplot.subplots(rows, columns, figsize=inches, layout="constrained")
 
 
 def save(figure: Any, path: Path) -> Path:
-    """Writes a figure under a name that only a whole file gets."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(path.name + ".part")
-    figure.savefig(unfinished, dpi=110, format="png", metadata={"Software": None})
+    """Writes a figure atomically."""
+    write_atomically(path, lambda part: figure.savefig(part, dpi=110, format="png", metadata={"Software": None}))
     pyplot.close(figure)
-    os.replace(unfinished, path)
     return path
 
 
 def montage(path: Path, rows: dict[str, list[np.ndarray]], heads: list[str]) -> Path:
-    """Gray pictures in rows: one for each name, one column for each head."""
+    """Gray images in rows: one row per name, one column per head."""
     figure, axes = new_figure(len(rows), len(heads), (1.5 * len(heads), 1.45 * len(rows)))
     for line, (name, pictures) in zip(np.atleast_2d(axes), rows.items(), strict=True):
         for axis, picture in zip(line, pictures, strict=True):

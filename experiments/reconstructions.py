@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
-
-import data
-from methods import everyone, fitted
-from outcome import DEPENDS, FAILS, HOLDS, SKIPPED, Outcome, Setting, stage, table
-from pictures import montage
 from steradian import PrincipalComponentPursuit
+
+from experiments import data
+from experiments.methods import everyone, fitted
+from experiments.outcome import Outcome, Setting, stage
+from experiments.pictures import montage
+from measure.markdown import table
+from measure.verdicts import DEPENDS, FAILS, HOLDS, SKIPPED
 
 CLIP_COMPONENTS = 5
 FACE_COMPONENTS = 9
@@ -84,7 +86,7 @@ def backgrounds(name: str, title: str, keys: tuple[str, ...]) -> Callable[[Setti
             try:
                 frames = data.clip(setting.data, key)
                 truth = data.foreground(setting.data, key)
-            except data.Missing as missing:
+            except data.MissingDataError as missing:
                 outcome.claim(f"backgrounds of {data.CLIPS[key].title}", "picture", str(missing), SKIPPED)
                 continue
             chosen = [len(frames) // 3, 2 * len(frames) // 3]
@@ -149,7 +151,7 @@ def faces(setting: Setting, expected: dict[str, Any]) -> Outcome:
     outcome = Outcome("fig5", "Figure 5: shadows on the faces of Extended Yale B")
     try:
         pictures = data.faces(setting.data, "yaleB01")
-    except data.Missing as missing:
+    except data.MissingDataError as missing:
         outcome.claim("shadows on faces", "picture", str(missing), SKIPPED)
         return outcome
     if setting.small:

@@ -1,41 +1,44 @@
-"""The report: every claim with the paper's value, ours and a verdict, then the tables and figures."""
+"""The report: the number of claims that hold, each claim with a verdict, then tables and figures."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from outcome import DEPENDS, FAILS, HOLDS, SKIPPED, Outcome, table
+from experiments.outcome import Outcome
+from measure.markdown import table
+from measure.verdicts import DEPENDS, FAILS, HOLDS, SKIPPED
 
-HEAD = """# The paper, made again
+HEAD = """# Reproducing Liu and Yu (AAAI-21)
 
-Written by `make paper`. Each line sets a claim of the paper beside what came out here. *holds*: it came out here too.
-*depends on a choice*: it holds under one reading or setting and not under another that the paper leaves open.
-*fails*: it did not come out. *skipped*: the line says what was missing.
+Written by `make paper`; each part names its date, commit and machine. Claims of the paper beside the values found here.
+*holds*: reproduced. *depends on a choice*: holds under one reading or setting and not under another that the paper
+leaves open. *fails*: not reproduced. *skipped*: the row names what was missing.
 """
 NOTES = 12
-"""Notes of one part that are printed; more of one kind are counted."""
+"""Notes of one part that are printed; further ones are counted."""
 
 
 def markdown(outcomes: list[Outcome], missing: list[str]) -> str:
-    """The whole report, and which parts of it have not been run."""
+    """The whole report; `missing` names the parts that have not been run."""
     lines = [HEAD]
-    rows = [
-        [o.name, line.what, line.paper, line.ours, f"**{line.verdict}**", f"{o.seconds:.0f}"]
-        for o in outcomes
-        for line in o.lines
-    ]
-    lines.append(table(["part", "claim", "paper", "here", "verdict", "seconds of the part"], rows))
-    counts = Counter(line.verdict for o in outcomes for line in o.lines)
+    counts = Counter(row.status for o in outcomes for row in o.rows)
     verdicts = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-    lines.append(f"\nIn all: {verdicts}; {sum(o.seconds for o in outcomes):.0f} seconds.\n")
+    lines.append(f"Total: {verdicts}; {sum(o.seconds for o in outcomes):.0f} s.\n")
+    rows = [
+        [o.name, row.about, row.required, row.measured, f"**{row.status}**", f"{o.seconds:.0f}"]
+        for o in outcomes
+        for row in o.rows
+    ]
+    lines.append(table(["part", "claim", "paper", "here", "verdict", "time of the part, s"], rows, words=5))
     if missing:
         lines.append(f"Not run yet: {', '.join(missing)}; `make paper ONLY={','.join(missing)}` runs them.\n")
     for verdict in (HOLDS, DEPENDS, FAILS, SKIPPED):
-        claims = [f"{line.what} ({o.name})" for o in outcomes for line in o.lines if line.verdict == verdict]
+        claims = [f"{row.about} ({o.name})" for o in outcomes for row in o.rows if row.status == verdict]
         if claims:
             lines.append(f"**{verdict}**: {'; '.join(claims)}.\n")
     for outcome in outcomes:
-        lines += [f"## {outcome.title}\n", *(f"{t}\n" for t in outcome.tables)]
+        stamp = [f"{outcome.stamp}\n"] if outcome.stamp else []
+        lines += [f"## {outcome.title}\n", *stamp, *(f"{t.strip()}\n" for t in outcome.tables)]
         for figure in outcome.figures:
             if figure.parts[0] == "real":
                 lines.append(f"`{figure}` shows real data, which are not published.\n")

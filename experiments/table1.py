@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from classes import four_classes, parts
-from classifiers import CLASSIFIERS
-from methods import OURS, PAPER_FOUR, ROBUST, SCREENED, fitted, screened_ae
-from outcome import DEPENDS, FAILS, HOLDS, Outcome, Setting, stage, table
+from experiments.classes import four_classes, parts
+from experiments.classifiers import CLASSIFIERS
+from experiments.methods import OURS, PAPER_FOUR, ROBUST, SCREENED, fitted, screened_ae
+from experiments.outcome import Outcome, Setting, stage
+from measure.markdown import table
+from measure.verdicts import DEPENDS, FAILS, HOLDS
 
 METHODS = {**PAPER_FOUR, ROBUST: OURS[ROBUST], SCREENED: screened_ae}
 

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-import data
-from classifiers import CLASSIFIERS
-from methods import OURS, PAPER_FOUR, ROBUST, fitted
-from outcome import DEPENDS, HOLDS, SKIPPED, Outcome, Setting, stage, table
+from experiments import data
+from experiments.classifiers import CLASSIFIERS
+from experiments.methods import OURS, PAPER_FOUR, ROBUST, fitted
+from experiments.outcome import Outcome, Setting, stage
+from measure.markdown import table
+from measure.verdicts import DEPENDS, HOLDS, SKIPPED
 
 METHODS = {**PAPER_FOUR, ROBUST: OURS[ROBUST]}
 ORIGINALS = {"FSD": "fsd10", "Kin": "kinematic"}
@@ -23,11 +25,11 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
     for name, folder in ORIGINALS.items():
         try:
             sets[name] = data.actions_of_arrays(setting.data, folder)
-        except data.Missing as missing:
+        except data.MissingDataError as missing:
             outcome.claim(f"{name}: mean accuracies", numbers(expected, name), str(missing), SKIPPED)
     try:
         sets["MSR"] = data.actions_of_skeletons(setting.data)
-    except data.Missing as missing:
+    except data.MissingDataError as missing:
         outcome.claim("the stand-in", "-", str(missing), SKIPPED)
     dimensions, trees = ((10, 20), 4) if setting.small else (range(10, 101, 10), 20)
     rows = []

@@ -1,4 +1,4 @@
-"""The small form of everything, and the parts that can be wrong without anybody noticing."""
+"""The small form of all parts, and unit tests of their functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-import data
-import figures12
-from classes import four_classes
-from classifiers import RVFL
-from methods import degrees_between
-from outcome import SKIPPED, Outcome
+from experiments import data, figures12
+from experiments.classes import four_classes
+from experiments.classifiers import RVFL
+from experiments.methods import degrees_between
+from experiments.outcome import Outcome
+from measure.verdicts import SKIPPED
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 
 
 class Small(unittest.TestCase):
@@ -29,14 +30,15 @@ class Small(unittest.TestCase):
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         command = [
             sys.executable,
-            str(HERE / "run.py"),
+            "-m",
+            "experiments",
             "--small",
             "--output",
             str(folder),
             "--scratch",
             str(folder / "scratch"),
         ]
-        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
+        done = subprocess.run([*command, *options], capture_output=True, text=True, check=False, cwd=ROOT)
         self.assertEqual(done.returncode, 0, done.stderr)
         return folder, done.stderr
 
@@ -46,15 +48,15 @@ class Small(unittest.TestCase):
         outcomes = {path.stem: Outcome.load(path) for path in (folder / "results").iterdir()}
         self.assertEqual(len(outcomes), 11)
         for name, outcome in outcomes.items():
-            self.assertTrue(outcome.lines, f"{name} has no line")
-            for line in outcome.lines:
-                self.assertIn(line.ours, report)
+            self.assertTrue(outcome.rows, f"{name} has no claim")
+            for row in outcome.rows:
+                self.assertIn(row.measured, report)
             for figure in outcome.figures:
                 self.assertTrue((folder / figure).stat().st_size > 1000, figure)
         for name in ("table1", "table3", "fig1", "fig2", "contamination", "breakdown"):
-            self.assertNotIn(SKIPPED, {line.verdict for line in outcomes[name].lines}, f"{name} needs no data")
+            self.assertNotIn(SKIPPED, {row.status for row in outcomes[name].rows}, f"{name} needs no data")
         # Even the small form shows what Table 1 is about.
-        verdicts = {line.what: line.verdict for line in outcomes["table1"].lines}
+        verdicts = {row.about: row.status for row in outcomes["table1"].rows}
         self.assertEqual(verdicts["PCA, EM PCA at d = 1"], "holds", verdicts)
 
     def test_without_data_the_report_says_what_is_missing(self) -> None:
@@ -67,8 +69,8 @@ class Small(unittest.TestCase):
     def test_a_part_alone_leaves_the_others(self) -> None:
         folder, _ = self.run_parts("--only", "fig1")
         Outcome("fig2", "kept").save(folder / "results")
-        command = [sys.executable, str(HERE / "run.py"), "--small", "--only", "fig1", "--output", str(folder)]
-        subprocess.run(command, check=True, capture_output=True)
+        command = [sys.executable, "-m", "experiments", "--small", "--only", "fig1", "--output", str(folder)]
+        subprocess.run(command, check=True, capture_output=True, cwd=ROOT)
         self.assertIn("## kept", (folder / "report.md").read_text())
 
 
@@ -122,17 +124,17 @@ class Pieces(unittest.TestCase):
         from PIL import Image
 
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        with self.assertRaisesRegex(data.Missing, "no pictures"):
+        with self.assertRaisesRegex(data.MissingDataError, "no pictures"):
             data.images(folder)
         Image.fromarray(np.zeros((4, 5), np.uint8)).save(folder / "a.png")
         Image.fromarray(np.zeros((4, 6), np.uint8)).save(folder / "b.png")
-        with self.assertRaisesRegex(data.Missing, r"b\.png is 6 x 4 where a\.png is 5 x 4"):
+        with self.assertRaisesRegex(data.MissingDataError, r"b\.png is 6 x 4 where a\.png is 5 x 4"):
             data.images(folder)
         (folder / "set").mkdir()
         np.save(folder / "set/features.npy", np.zeros((5, 3)))
         np.save(folder / "set/labels.npy", np.zeros(4))
         np.save(folder / "set/training.npy", np.zeros(5))
-        with self.assertRaisesRegex(data.Missing, r"labels\.npy has shape \(4,\) where \(5,\)"):
+        with self.assertRaisesRegex(data.MissingDataError, r"labels\.npy has shape \(4,\) where \(5,\)"):
             data.actions_of_arrays(folder, "set")
 
 

@@ -1,6 +1,6 @@
-"""One fit in a process of its own: prints seconds and peak memory as JSON.
+"""One fit in a new process; prints seconds and peak memory as JSON.
 
-Usage: python timed_fit.py METHOD MATRIX.npy COMPONENTS DEGREES
+Usage: python -m experiments.timed_fit METHOD MATRIX.npy COMPONENTS DEGREES
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import warnings
 from typing import Any
 
 import numpy as np
-
 from steradian import EMPCA, AngularEmbedding, GrassmannAverage, PrincipalComponentPursuit
+
+from measure.resident import peak_resident_mib
 
 
 def estimator(method: str, d: int, degrees: float) -> Any:
-    """Who fits."""
+    """The estimator of a method."""
     if method == "PCA":
         from sklearn.decomposition import PCA
 
@@ -32,13 +33,6 @@ def estimator(method: str, d: int, degrees: float) -> Any:
     }[method]()
 
 
-def peak_mb() -> float:
-    """The most resident memory this process has had."""
-    with open("/proc/self/status") as status:
-        line = next(line for line in status if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
-
-
 def main() -> None:
     """Fits and prints."""
     method, path, d, degrees = sys.argv[1:]
@@ -51,7 +45,12 @@ def main() -> None:
         # scikit-learn wants floating point, and converting is part of its price.
         made.fit(np.asarray(samples, dtype=np.float32) if method == "PCA" else samples)
         seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "peak_mb": peak_mb(), "converged": bool(getattr(made, "converged_", True))}))
+    print(
+        json.dumps(
+            {"seconds": seconds, "peak_mb": peak_resident_mib(), "converged": bool(getattr(made, "converged_", True))}
+        )
+    )
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from outcome import DEPENDS, FAILS, HOLDS, Outcome, Setting, stage, table
-
-# Behind this folder, which has names of its own for what both have.
-sys.path.append(str(Path(__file__).parent.parent / "bench"))
-from shapes import PAPER, Shape  # the benchmark's matrices are those of this table
+from experiments.outcome import Outcome, Setting, stage
+from measure.markdown import table
+from measure.matrices import PAPER, Shape
+from measure.paths import ROOT
+from measure.verdicts import DEPENDS, FAILS, HOLDS
 
 METHODS = ("PCA", "EM", "ALM", "TGA", "AE", "TAE", "robust")
 LIMITS = {"ALM": 60, "TGA": 60, "EM": 60, "robust": 60}
@@ -22,10 +22,10 @@ LONGEST = 120
 
 def measure(method: str, path: Path, shape: Shape, limit: float) -> dict[str, Any]:
     """Seconds and peak memory of one fit in a process of its own; `cut` where it took longer than allowed."""
-    child = Path(__file__).parent / "timed_fit.py"
-    command = [sys.executable, str(child), method, str(path), str(shape.components), str(shape.degrees)]
+    settings = (method, path.resolve(), shape.components, shape.degrees)
+    command = [sys.executable, "-m", "experiments.timed_fit", *map(str, settings)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False, cwd=ROOT)
     except subprocess.TimeoutExpired:
         return {"cut": limit}
     if done.returncode != 0:
@@ -74,7 +74,7 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
     outcome.notes.append(
         "PCA is scikit-learn's with its randomized solver; all others are ours. d = 5, Yale 9; TAE at 60 degrees, Yale "
         "85, where a cone of 60 holds too few samples. Cut off after: "
-        f"{', '.join(f'{m} {s} s' for m, s in LIMITS.items())}. The matrices are made, not filmed"
+        f"{', '.join(f'{m} {s} s' for m, s in LIMITS.items())}. The matrices are synthetic, of the sizes of the paper"
     )
     judge(outcome, times)
     return outcome

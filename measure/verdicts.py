@@ -1,4 +1,4 @@
-"""Statuses of measured values with respect to a required value and a goal."""
+"""Statuses of measured values with respect to a required value and a goal, and of claims that were reproduced."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ MISSED = "**missed**"
 GOAL_MISSED = "goal missed"
 NOT_RUN = "not run"
 NOT_COMPARABLE = "not comparable"
+
+HOLDS = "holds"
+DEPENDS = "depends on a choice"
+FAILS = "fails"
+SKIPPED = "skipped"
 
 Bound: TypeAlias = float | tuple[float, float] | str | None
 """A limit, an interval, a condition in words, or nothing."""

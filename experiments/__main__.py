@@ -1,9 +1,7 @@
-"""The paper's tables and figures, made again.
+"""The command line of the reproduction: `python -m experiments [--only PART,..] [--small] [--data DIR] [--output DIR]`.
 
-Usage: python experiments/run.py [--only PART,..] [--small] [--data DIR] [--output DIR]
-
-`make paper` runs all of it and writes experiments/report.md; `make paper ONLY=table1` one part; `SMALL=1` a form of
-under three minutes.
+`make paper` runs all parts and writes experiments/report.md; `make paper ONLY=table1` runs one part; `SMALL=1` a form
+that takes less than three minutes.
 """
 
 from __future__ import annotations
@@ -17,14 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import beyond
-import figures12
-import reconstructions
-import table1
-import table2
-import times
-from outcome import Outcome, Setting, write
-from report import markdown
+from experiments import beyond, figures12, reconstructions, table1, table2, times
+from experiments.outcome import Outcome, Setting
+from experiments.report import markdown
+from measure.files import write_atomically
+from measure.machine import stamp
+from measure.paths import SCRATCH
 
 HERE = Path(__file__).resolve().parent
 PARTS: dict[str, Callable[[Setting, dict[str, Any]], Outcome]] = {
@@ -43,15 +39,15 @@ PARTS: dict[str, Callable[[Setting, dict[str, Any]], Outcome]] = {
 
 
 def options() -> argparse.Namespace:
-    """What was asked."""
-    parser = argparse.ArgumentParser(description="Makes the paper's tables and figures again.")
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments", description="Reproduces the tables and figures of the paper."
+    )
     parser.add_argument("--only", default="", help=f"some of {','.join(PARTS)} (all)")
     parser.add_argument("--small", action="store_true", help="fewer seeds, smaller data: under three minutes")
     parser.add_argument("--data", type=Path, help="folder of the real data sets (STERADIAN_DATA)")
-    parser.add_argument("--output", type=Path, default=HERE, help="where report.md and the figures go")
-    parser.add_argument(
-        "--scratch", type=Path, default=HERE.parent / "target/bench", help="where large matrices are kept"
-    )
+    parser.add_argument("--output", type=Path, default=HERE, help="folder of report.md and the figures (experiments)")
+    parser.add_argument("--scratch", type=Path, default=SCRATCH, help="folder of generated matrices (target/bench)")
     asked = parser.parse_args()
     asked.parts = [name for name in asked.only.split(",") if name] or list(PARTS)
     unknown = [name for name in asked.parts if name not in PARTS]
@@ -73,7 +69,7 @@ def write_report(folder: Path) -> None:
     """The report of all parts that were ever run: a part alone renews its lines and leaves those of the others."""
     paths = {part: folder / "results" / f"{part}.json" for part in PARTS}
     made = [Outcome.load(path) for path in paths.values() if path.exists()]
-    write(folder / "report.md", markdown(made, [part for part, path in paths.items() if not path.exists()]))
+    write_atomically(folder / "report.md", markdown(made, [part for part, path in paths.items() if not path.exists()]))
 
 
 def main() -> None:
@@ -93,6 +89,7 @@ def main() -> None:
         start = time.perf_counter()
         outcome = PARTS[name](setting, expected.get(name, {}))
         outcome.seconds = time.perf_counter() - start
+        outcome.stamp = stamp(f"make paper ONLY={name}{' SMALL=1' if asked.small else ''}")
         outcome.save(results)
         write_report(asked.output)
     print(f"wrote {asked.output / 'report.md'}", file=sys.stderr)
