@@ -1,9 +1,13 @@
-"""Two builds of the program, compared by alternating runs of the same fits."""
+"""Two builds of the program, compared by alternating runs of the same fits.
+
+Minima of short fits are noisy, so a short fit is run more often, and a row above the limit is measured again before it
+counts as slower. A slowdown of the program remains; a delay by other work does not.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +15,16 @@ from measure.files import warm
 from measure.markdown import table
 from measure.matrices import Shape
 from measure.processes import say, timed
-from measure.program import METHODS, Program
+from measure.program import Program
 
+METHODS = ("robust", "angular", "ae", "tae", "pca")
+"""Methods that are compared unless others are named; `cells` takes minutes."""
 REPEATS, QUICK_REPEATS = 7, 3
+LEAST_SECONDS = 2.0
+"""Total time of the runs of a row; short fits are repeated more often, up to `MORE` times as often."""
+MORE = 5
+ATTEMPTS = 3
+"""Measurements of a row that is above the limit."""
 LIMIT = 1.10
 QUICK_SHAPES = ("yale", "water")
 
@@ -42,23 +53,51 @@ def fit_command(program: Program, shape: Shape, method: str, data: Path, model: 
     return program.fit_command(data, model, "--method", method, "-d", shape.components, *cone)
 
 
+def alternate(seconds_of: Callable[[int], float], repeats: int) -> tuple[float, float]:
+    """The minima of alternating runs of build 0 and build 1; the build that runs first alternates, too."""
+    best, total, repeat = [float("inf"), float("inf")], 0.0, 0
+    while repeat < repeats or (total < LEAST_SECONDS and repeat < MORE * repeats):
+        for which in (0, 1) if repeat % 2 == 0 else (1, 0):
+            seconds = seconds_of(which)
+            best[which] = min(best[which], seconds)
+            total += seconds
+        repeat += 1
+    return best[0], best[1]
+
+
+def compare_one(case: str, seconds_of: Callable[[int], float], repeats: int, limit: float) -> Comparison:
+    """The comparison of one fit; a row above the limit is measured again, and all runs count."""
+    found = Comparison(case, *alternate(seconds_of, repeats))
+    for _ in range(ATTEMPTS - 1):
+        if not found.slower(limit):
+            break
+        old, new = alternate(seconds_of, repeats)
+        found = Comparison(case, min(found.old, old), min(found.new, new))
+    say(f"{case}: {found.old:.4f} s, {found.new:.4f} s")
+    return found
+
+
 def compare(
-    old: Program, new: Program, shapes: Sequence[Shape], methods: Sequence[str], repeats: int, folder: Path
+    builds: tuple[Program, Program],
+    shapes: Sequence[Shape],
+    methods: Sequence[str],
+    repeats: int,
+    limit: float,
+    folder: Path,
 ) -> list[Comparison]:
-    """The minima of alternating runs; the build that runs first alternates, too."""
+    """The comparisons of all fits in the old and the new build."""
     found = []
     model = folder / "against.safetensors"
     for shape in shapes:
         data = shape.file(folder)
         warm(data)
         for method in methods:
-            commands = [fit_command(program, shape, method, data, model) for program in (old, new)]
-            best = [float("inf"), float("inf")]
-            for repeat in range(repeats):
-                for which in (0, 1) if repeat % 2 == 0 else (1, 0):
-                    best[which] = min(best[which], timed(commands[which])[0])
-            found.append(Comparison(f"{method}, {shape.title}", *best))
-            say(f"{found[-1].case}: {best[0]:.4f} s, {best[1]:.4f} s")
+            commands = [fit_command(program, shape, method, data, model) for program in builds]
+
+            def seconds_of(which: int, commands: list[list[str]] = commands) -> float:
+                return timed(commands[which])[0]
+
+            found.append(compare_one(f"{method}, {shape.title}", seconds_of, repeats, limit))
     model.unlink(missing_ok=True)
     return found
 
@@ -77,7 +116,7 @@ def report(comparisons: Sequence[Comparison], repeats: int, limit: float) -> str
     ]
     slower = sum(c.slower(limit) for c in comparisons)
     note = (
-        f"Wall time of the process in seconds, minimum of {repeats} alternating runs. "
+        f"Wall time of the process in seconds, minimum of at least {repeats} alternating runs. "
         f"{slower} of {len(comparisons)} rows are slower by more than a factor of {limit:g}.\n\n"
     )
     return note + table(["fit", "old minimum", "new minimum", "new / old", "status"], body)
@@ -90,6 +129,7 @@ def run(asked: argparse.Namespace, shapes: Sequence[Shape]) -> int:
         shapes = [shape for shape in shapes if shape.family in QUICK_SHAPES]
     asked.folder.mkdir(parents=True, exist_ok=True)
     methods = asked.methods.split(",") if asked.methods else METHODS
-    found = compare(Program(asked.against), Program(asked.program), shapes, methods, repeats, asked.folder)
+    builds = Program(asked.against), Program(asked.program)
+    found = compare(builds, shapes, methods, repeats, asked.limit, asked.folder)
     print(report(found, repeats, asked.limit))
     return int(any(c.slower(asked.limit) for c in found))

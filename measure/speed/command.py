@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--divide", type=int, default=1, metavar="K", help="divide n and D by K, for a trial")
     parser.add_argument("--shapes", default="", help=f"some of {families} (all)")
     parser.add_argument("--against", type=executable, metavar="BINARY", help="old build to compare --program with")
-    parser.add_argument("--methods", default="", help=f"--against: some of {','.join(METHODS)} (all)")
+    parser.add_argument("--methods", default="", help=f"--against: some of {','.join(METHODS)} (all but cells)")
     parser.add_argument(
         "--limit", type=float, default=against.LIMIT, help="--against: largest accepted new / old (%(default)s)"
     )

@@ -1,0 +1,245 @@
+"""The reports: every target has a row, figures come before targets, parts that were not run are marked."""
+
+from __future__ import annotations
+
+import unittest
+
+from measure.accuracy import report as accuracy_report
+from measure.accuracy import rows as accuracy_rows
+from measure.accuracy.classic_tables import TABLES, Detected
+from measure.accuracy.diagnosis import CLEAN, COUNTED, OUTLIERS, Calibration, Counted, Flagged, Variance
+from measure.accuracy.models import CASES
+from measure.accuracy.outcome import Outcome as AccuracyOutcome
+from measure.accuracy.subspaces import Subspaces
+from measure.accuracy.times import Timing
+from measure.clips import faces
+from measure.clips import report as clips_report
+from measure.matrices import PAPER
+from measure.package import command as package
+from measure.rows import Row
+from measure.scale import command as scale
+from measure.scale.lab import Part
+from measure.speed import kernels
+from measure.speed import report as speed_report
+from measure.speed import rows as speed_rows
+from measure.speed.baselines import Baseline
+from measure.speed.competitors import AE, TAE, Competitor, Result
+from measure.speed.growth import Series, Threads
+from measure.speed.outcome import Outcome as SpeedOutcome
+from measure.targets import group, target
+from measure.verdicts import GOAL_MET, MET, MISSED, NOT_COMPARABLE, NOT_RUN
+
+
+def speed_result(competitor: Competitor, seconds: float) -> Result:
+    """A result of steradian with a certificate, or an accurate one of NumPy."""
+    report = {"solver": "krylov", "passes": 10, "sine_bound": 1e-7} if competitor.ours else {}
+    wall = seconds + 0.01 if competitor.ours else None
+    return Result(competitor, seconds, wall, 10.0, [1e-8 if competitor.ours else 1e-6], report)
+
+
+def speed_outcome() -> SpeedOutcome:
+    """Fits of steradian in 1 s, and others in 3 s (accurate) and 2 s (not accurate)."""
+    results = {}
+    for shape in PAPER:
+        found = [speed_result(AE, 1.0), speed_result(TAE, 1.0)]
+        found += [speed_result(Competitor(name, name.split("-")[0]), 3.0) for name in ("ae-svds", "tae-eigh")]
+        rough = speed_result(Competitor("ae-randomized", "ae"), 2.0)
+        rough.sines = [1e-3]
+        results[shape.name] = {result.competitor.name: result for result in [*found, rough]}
+    return SpeedOutcome(list(PAPER), 5, results)
+
+
+class Speed(unittest.TestCase):
+    """The report of speed."""
+
+    def test_inaccurate_implementations_are_not_compared(self) -> None:
+        outcome = speed_outcome()
+        self.assertEqual(outcome.ratio(PAPER[0], "ae"), 3.0)
+        for result in outcome.results["yale"].values():
+            if result.competitor.ours:
+                result.report["sine_bound"] = 1e-3
+        self.assertIsNone(outcome.ratio(PAPER[0], "ae"))
+        statuses = {row.about: row.status for row in speed_rows.rows(outcome)}
+        self.assertEqual(statuses[target("speed.ae.yale").about], NOT_COMPARABLE)
+        self.assertEqual(statuses[target("speed.sine_bound").about], MISSED)
+
+    def test_a_sine_above_its_bound_is_found(self) -> None:
+        outcome = speed_outcome()
+        outcome.results["hall"][AE.name].sines = [1e-6]
+        rows = {row.about: row for row in speed_rows.rows(outcome)}
+        self.assertEqual(rows[target("speed.sine_holds").about].status, MISSED)
+        self.assertEqual(rows[target("speed.sine_holds").about].measured, "7 of 8")
+
+    def test_figures_come_first_and_targets_last(self) -> None:
+        headings = [heading for heading, _ in speed_report.sections(speed_outcome())]
+        self.assertEqual(headings[0], "Summary")
+        self.assertEqual(headings[-1], "Targets")
+        page = speed_report.markdown(speed_outcome(), "make bench", 0.1)
+        self.assertIn("| yale 64 x 32256, d = 9 | AE | AE, NumPy + scipy.sparse.linalg.svds | 1 | 3 | 3.00x |", page)
+
+    def test_parts_that_were_run_have_values(self) -> None:
+        outcome = speed_outcome()
+        outcome.threads = [Threads(AE, PAPER[2], 1.8, 1.0)]
+        outcome.growth = [Series(letter, list(PAPER[:2]), [1.0, 2.0], [1, 1]) for letter in ("n", "D")]
+        outcome.baselines = [Baseline("tga", PAPER[1], 1.0, 5, 20.0, 5)]
+        outcome.kernels = {"mean_u8": {1: 9.5e9}}
+        outcome.limits = {1: {"u8_read": 10.0, "sgemm": 1.0, "ssyrk": 1.0}}
+        rows = {row.about: row for row in speed_rows.rows(outcome)}
+        self.assertEqual(rows["mean of u8 data, 1 thread: fraction of read bandwidth"].measured, "95.00 %")
+        self.assertEqual(rows["mean of u8 data, 1 thread: fraction of read bandwidth"].status, GOAL_MET)
+        self.assertEqual(rows["speedup by the second thread, ae on hall"].status, MET)
+        self.assertEqual(rows["TGA on water: speedup over NumPy with np.partition"].status, MET)
+        self.assertEqual(rows["PCP on water: speedup over NumPy with full SVDs"].status, NOT_RUN)
+
+    def test_the_memory_limit_follows_its_formula(self) -> None:
+        shape, result = PAPER[1], speed_result(AE, 1.0)
+        block = 4 * 16 * shape.features / 2**20
+        self.assertAlmostEqual(speed_rows.memory_limit_mib(shape, result), 32 + 13 * block)
+        result.report["solver"] = "gram"
+        self.assertAlmostEqual(speed_rows.memory_limit_mib(shape, result), 32 + 3 * block + 8 * 633**2 / 2**20)
+
+    def test_rates_of_divan_are_read(self) -> None:
+        printed = (
+            "kernels         fastest  \n"
+            "├─ mean_u8               │         │\n"
+            "│  ├─ 1         1.2 ms   │ 1.3 ms  │\n"
+            "│  │            8.5 Gitem/s │ 8.1 Gitem/s │\n"
+            "╰─ operator_u8           │         │\n"
+            "   ╰─ 16                 │         │\n"
+            "      ╰─ 2      1.2 ms   │ 1.3 ms  │\n"
+            "                120 Gitem/s │ 110 Gitem/s │\n"
+        )
+        self.assertEqual(kernels.parsed(printed), {"mean_u8": {1: 8.5e9}, "operator_u8 16": {2: 120e9}})
+
+
+def accuracy_outcome(angle: float) -> AccuracyOutcome:
+    """The same angle for all methods, and perfect diagnosis."""
+    angles = {method: {case: [angle] for case in CASES} for method in ("pca", "robust", "cells")}
+    return AccuracyOutcome(
+        seeds=2,
+        subspaces=Subspaces(angles),
+        calibration=[Calibration(500, 5, 2, 1.0, "1/j", 0.975, None), Calibration(9, 9, 2, 1.0, "1/j", 0.965, 0.95)],
+        flagged=[Flagged("clu_0.1_15_1", 1.0, 0.0), Flagged("clu_0.1_15_3", 0.98, 0.0)],
+        clean=[Variance(case, [1.04, 0.8]) for case in CLEAN],
+        outliers=[Variance(case, [1.04, 0.97]) for case in OUTLIERS],
+        counted=[Counted(case, 3, [3, 4]) for case in COUNTED],
+        timings=[Timing("hall", 3.0, 1.0)],
+        tables=[Detected(TABLES[0], [], [15, 16, 17, 18]), Detected(TABLES[1], [25], [])],
+    )
+
+
+class Accuracy(unittest.TestCase):
+    """The report of accuracy."""
+
+    def statuses(self, outcome: AccuracyOutcome) -> dict[str, Row]:
+        return {row.about: row for row in accuracy_rows.rows(outcome)}
+
+    def test_small_angles_meet_and_large_ones_miss(self) -> None:
+        good, bad = self.statuses(accuracy_outcome(0.1)), self.statuses(accuracy_outcome(45.0))
+        for name in ("accuracy.clusters.median", "accuracy.lines", "accuracy.robpca"):
+            self.assertEqual(good[target(name).about].status, GOAL_MET, name)
+            self.assertEqual(bad[target(name).about].status, MISSED, name)
+
+    def test_diagnosis_has_the_status_of_its_values(self) -> None:
+        rows = self.statuses(accuracy_outcome(1.0))
+        about = target("accuracy.cutoffs").about
+        self.assertEqual(rows[about.format(cutoff="score")].status, MET)
+        self.assertEqual(rows[about.format(cutoff="orthogonal")].status, MISSED)
+        self.assertEqual(rows[target("accuracy.flags").about].measured, "98.00 % (clu_0.1_15_3)")
+        self.assertEqual(rows[target("accuracy.flags").about].status, MISSED)
+        self.assertEqual(rows[target("accuracy.variance.clean").about.format(case=CLEAN[0])].measured, "20.0 %")
+        outliers = target("accuracy.variance.outliers").about.format(case=OUTLIERS[0])
+        self.assertEqual(rows[outliers].status, GOAL_MET)
+        components = target("accuracy.components").about.format(components=3, case=COUNTED[0])
+        self.assertEqual(rows[components].measured, "50 % (1 of 2)")
+        self.assertEqual(rows[target("accuracy.tables.hbk").about].status, MISSED)
+        self.assertEqual(rows[target("accuracy.tables.hbk").about].measured, TOO_MANY)
+        self.assertEqual(rows[target("accuracy.tables.octane").about].status, MISSED)
+
+    def test_nothing_run_is_nothing_met(self) -> None:
+        rows = accuracy_rows.rows(AccuracyOutcome(2))
+        self.assertEqual({row.status for row in rows}, {NOT_RUN})
+        expected = {goal.about.split("{")[0] for goal in group("accuracy").values()}
+        self.assertTrue(all(any(row.about.startswith(about) for row in rows) for about in expected))
+
+    def test_figures_come_first_and_targets_last(self) -> None:
+        headings = [heading for heading, _ in accuracy_report.sections(accuracy_outcome(1.0))]
+        self.assertEqual((headings[0], headings[-1]), ("Summary", "Targets"))
+        page = accuracy_report.markdown(accuracy_outcome(1.0), "make truth", 0.1)
+        self.assertIn(
+            "| 30 % outliers in a cluster, 200 x 30, d = 3 | clu_0.3_15_3 | 1.0 | 1.0 | 1.0 | 89.6 | 1.8 |", page
+        )
+
+
+TOO_MANY = "14 of 14 detected, 4 false positives (15, 16, 17, 18)"
+
+
+class Clips(unittest.TestCase):
+    """The report of clips."""
+
+    def outcome(self, filled: float) -> clips_report.Outcome:
+        masks = {"precision": 0.9, "recall": 0.9, "f1": 0.93}
+        relit = {method: faces.Relit(0.05, 1.0, 1.0, 1.0) for method in [faces.INPUT, *faces.METHODS]}
+        relit[faces.DEFAULT] = faces.Relit(filled, 1.0, 1.0, 1.0)
+        settings = (clips_report.DEFAULT, clips_report.SWITCHED, clips_report.PCP, clips_report.TAE)
+        return clips_report.Outcome(
+            masks={setting: {"highway": {"truth": masks}} for setting in settings},
+            background={"ground_truth": {"mean_gray_error": 3.0, "psnr": 29.0}},
+            demo={"scene": 48.0, "pca": 35.0},
+            faces={"yaleB01": relit},
+            frames_per_second=1000.0,
+            mog2_frames_per_second=500.0,
+            fit_ms=3.0,
+            memory_mb=400.0,
+            long_frames=10,
+        )
+
+    def test_statuses(self) -> None:
+        rows = {row.about: row.status for row in clips_report.rows(self.outcome(0.1))}
+        self.assertEqual(len(rows), len(group("clips")))
+        self.assertEqual(rows[target("clips.f1").about], MET)
+        self.assertEqual(rows[target("clips.background_error").about], MET)
+        self.assertEqual(rows[target("clips.background_psnr").about], MISSED)
+        self.assertEqual(rows[target("clips.demo_gain").about], GOAL_MET)
+        self.assertEqual(rows[target("clips.memory").about.format(frames=10)], MISSED)
+        shadows = target("clips.shadows").about.format(subject="yaleB01")
+        self.assertEqual(rows[shadows], MET)
+        rows = {row.about: row.status for row in clips_report.rows(self.outcome(0.05))}
+        self.assertEqual(rows[shadows], MISSED)
+
+    def test_the_page_opens_with_scores(self) -> None:
+        page = clips_report.markdown(self.outcome(0.1), 0.1)
+        self.assertLess(page.index("## Summary"), page.index("## Targets"))
+        self.assertIn("| `pcp` | 0.930 | **0.930** |", page)
+
+
+class Scale(unittest.TestCase):
+    """The report of scale, whose parts are replaced one by one."""
+
+    def test_a_part_replaces_its_section_and_leaves_others(self) -> None:
+        part = Part([("time", "1 s")], [target("scale.pivot.exact").row(False, "different")])
+        before = "# Old\n\n## streamed\n\nold text\n\n## kill_rounds\n\nkept text\n"
+        text = scale.part_text(part, "Description.", 0.1)
+        page = scale.merged(before, {scale.PARTS["streamed"].TITLE: text})
+        self.assertNotIn("old text", page)
+        self.assertIn("## Killed and resumed fits\n\nkept text", page)
+        self.assertIn("### Targets\n\n1 of 1 missed.", page)
+        self.assertLess(page.index("| time | 1 s |"), page.index("### Targets"))
+        self.assertEqual(page, scale.merged(page, {}))
+
+
+class Package(unittest.TestCase):
+    """The report of the Python package."""
+
+    def test_limits_follow_the_command_line(self) -> None:
+        outcome = package.Outcome(3, transform={"steradian": 1.0, "single": 0.9, "double": 2.0}, import_seconds=0.01)
+        outcome.fits = [package.FitTimes(PAPER[0], 0.0155, 0.010), package.FitTimes(PAPER[1], 0.0156, 0.010)]
+        rows = package.rows(outcome)
+        self.assertEqual(rows[0].required, "15.5 ms")
+        self.assertEqual([row.status for row in rows], [MET, MISSED, NOT_RUN, MISSED, MET, MET])
+        page = package.markdown(outcome, 0.1)
+        self.assertLess(page.index("## Fit"), page.index("## Targets"))
+
+
+if __name__ == "__main__":
+    unittest.main()
