@@ -86,9 +86,16 @@ def parse(name: str, entry: Mapping[str, Any]) -> Target:
         raise ValueError(f"target {name}: unknown keys {', '.join(sorted(unknown))}")
     if "required" not in entry and "goal" not in entry and "parameters" not in entry:
         raise ValueError(f"target {name}: neither required, goal nor parameters")
-    content: dict[str, Any] = {"required": None}
-    content |= {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-    return Target(**content)
+    bounds: dict[str, Any] = {key: bound(entry.get(key)) for key in ("required", "goal")}
+    return Target(**{**entry, **bounds})
+
+
+def bound(content: Any) -> Bound:
+    """A bound from its value in the file: numbers as floats, intervals as pairs."""
+    if isinstance(content, list):
+        low, high = content
+        return float(low), float(high)
+    return content if content is None or isinstance(content, str) else float(content)
 
 
 @cache
