@@ -1,7 +1,7 @@
 """Four classes in three dimensions with vector-level outliers: what the paper's Table 1 describes in words.
 
 The paper prints no generator. Here one direction tells all four classes apart, a second one only two pairs, and a
-share of each class is moved far along the second: PCA's first component follows the moved samples and mixes classes.
+fraction of each class is moved far along the second: PCA's first component follows the moved samples and mixes classes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ TRAINING_SHARE = 0.7
 
 
 def four_classes(
-    seed: int, per_class: int = 1050, share: float = 0.05, shift: float = 30.0
+    seed: int, per_class: int = 1050, fraction: float = 0.05, shift: float = 30.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Samples, their classes, and whether they were moved, in random order."""
     rng = np.random.default_rng(seed)
-    moved = round(share * per_class)
+    moved = round(fraction * per_class)
     samples = []
     for center in CENTERS:
         own = rng.standard_normal((per_class, 3))

@@ -19,7 +19,7 @@ GRID = {"max_depth": [2, 4], "learning_rate": [0.1, 0.3]}
 class RVFL:
     """Random vector functional link (Pao et al. 1994): random sigmoid units beside the inputs, linear on top.
 
-    Inputs are standardised; hidden weights and biases are uniform in [-1, 1]; outputs are one-hot classes by ridge
+    Inputs are standardized; hidden weights and biases are uniform in [-1, 1]; outputs are one-hot classes by ridge
     regression.
     """
 
@@ -41,7 +41,7 @@ class RVFL:
         return self
 
     def score(self, samples: np.ndarray, labels: np.ndarray) -> float:
-        """The share of samples whose class is found."""
+        """The fraction of samples that are classified correctly."""
         found = self._classes[np.argmax(self._design(samples) @ self._map, axis=1)]
         return float((found == labels).mean())
 

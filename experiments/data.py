@@ -1,4 +1,4 @@
-"""Real data: where they are, how they are read, and what is said when they are not there or not as they should be."""
+"""Real data: their files, and errors for absent or damaged ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PIL import Image
 
 
 class MissingDataError(Exception):
-    """A data set is absent or damaged; the message says which, and where it comes from."""
+    """An absent or damaged data set; the message names it and its source."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ CLIPS = {
 
 
 def require(folder: Path | None, name: str, what: str, source: str) -> Path:
-    """The path of a data set, which must be there."""
+    """The path of a data set, which must exist."""
     if folder is None:
         raise MissingDataError(
             f"{what} is read from the folder in STERADIAN_DATA or --data, and none is given (from {source})"
@@ -77,24 +77,24 @@ def foreground(folder: Path | None, key: str) -> tuple[np.ndarray, int] | None:
 
 
 def faces(folder: Path | None, subject: str) -> np.ndarray:
-    """The pictures of a subject of Extended Yale B, all of one size."""
+    """The images of a subject of Extended Yale B, all of one size."""
     path = require(folder, f"yaleB/{subject}", f"Extended Yale B, subject {subject}", "Georghiades et al. 2001")
     return images(path)
 
 
 def images(folder: Path) -> np.ndarray:
-    """The gray pictures of a folder, in the order of their names; all must have one size."""
+    """The gray images of a folder in the order of their names; all must have one size."""
     names = sorted(p for p in folder.iterdir() if p.suffix.lower() in {".pgm", ".png", ".jpg"})
     if not names:
-        raise MissingDataError(f"{folder} holds no pictures (.pgm, .png or .jpg)")
-    pictures = [np.asarray(Image.open(name).convert("L")) for name in names]
-    for name, picture in zip(names, pictures, strict=True):
-        if picture.shape != pictures[0].shape:
+        raise MissingDataError(f"{folder} holds no images (.pgm, .png or .jpg)")
+    found = [np.asarray(Image.open(name).convert("L")) for name in names]
+    for name, image in zip(names, found, strict=True):
+        if image.shape != found[0].shape:
             raise MissingDataError(
-                f"{name} is {picture.shape[1]} x {picture.shape[0]} where {names[0].name} is "
-                f"{pictures[0].shape[1]} x {pictures[0].shape[0]}; put pictures of one size into the folder"
+                f"{name} is {image.shape[1]} x {image.shape[0]} where {names[0].name} is "
+                f"{found[0].shape[1]} x {found[0].shape[0]}; put images of one size into the folder"
             )
-    return np.stack(pictures)
+    return np.stack(found)
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ JOINTS = 20
 FRAMES = 20
 """Every sequence is resampled to this many frames."""
 HIP = 6
-"""The joint in the middle of the hips, which the others are seen from."""
+"""The joint in the middle of the hips, the origin of the others."""
 
 
 def actions_of_skeletons(folder: Path | None) -> Actions:
@@ -141,7 +141,7 @@ def actions_of_skeletons(folder: Path | None) -> Actions:
 
 
 def skeleton_features(frames: np.ndarray) -> np.ndarray | None:
-    """A sequence of (frames, joints, 3) as one vector: joints seen from the hip, in units of the body, at 20 times.
+    """A sequence of (frames, joints, 3) as one vector: joints relative to the hip, in units of the body, at 20 times.
 
     Frames that are all zero are dropped. The unit is the median distance of joints from the hip over the sequence.
     """

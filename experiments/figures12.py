@@ -49,10 +49,10 @@ def circle(setting: Setting, expected: dict[str, Any]) -> Outcome:
     )
     with stage("outliers on the circle"):
         inliers = np.deg2rad(rng.normal(20, 12, 2000))
-        shares = np.linspace(0, 0.9, 19)
+        fractions = np.linspace(0, 0.9, 19)
         curves: dict[str, list[float]] = {"AE": [], "PCA, outliers 3 x as long": [], "PCA, outliers 10 x as long": []}
-        for share in shares:
-            count = round(share / (1 - share) * len(inliers))
+        for fraction in fractions:
+            count = round(fraction / (1 - fraction) * len(inliers))
             outliers = np.deg2rad(rng.normal(110, 12, count))
             both = np.concatenate([inliers, outliers])
             curves["AE"].append(leading(both))
@@ -65,12 +65,12 @@ def circle(setting: Setting, expected: dict[str, Any]) -> Outcome:
     left.set(xlabel="deviation xi from a right angle (degrees)", ylabel="change", title="Theorem 1")
     left.legend()
     for name, values in curves.items():
-        right.plot(100 * shares, np.abs(np.array(values) - 20), ".-", label=name)
+        right.plot(100 * fractions, np.abs(np.array(values) - 20), ".-", label=name)
     right.set(xlabel="outliers (%)", ylabel="angle to the normal samples (degrees)", title="Orthogonal outliers")
     right.legend(loc="lower right")
     outcome.figures.append(save(figure, setting.figures / "fig1-circle.png"))
     turned = {
-        name: next((s for s, v in zip(shares, values, strict=True) if abs(v - 20) > 45), None)
+        name: next((s for s, v in zip(fractions, values, strict=True) if abs(v - 20) > 45), None)
         for name, values in curves.items()
     }
     told = "; ".join(f"{name}: {'never' if at is None else f'from {100 * at:.0f} %'}" for name, at in turned.items())
@@ -79,7 +79,7 @@ def circle(setting: Setting, expected: dict[str, Any]) -> Outcome:
     outcome.claim(
         "dense samples decide, not long ones",
         "outliers are suppressed by normal samples",
-        f"turned away: {told}",
+        f"first component captured by outliers: {told}",
         HOLDS if good else FAILS,
     )
     return outcome
@@ -107,7 +107,7 @@ def reductions(setting: Setting, expected: dict[str, Any]) -> Outcome:
     axes[0].set_ylabel("second component")
     axes[0].legend(markerscale=6)
     outcome.figures.append(save(figure, setting.figures / "fig2-reductions.png"))
-    told = ", ".join(f"{name} {100 * share:.0f} %" for name, share in mixed.items())
+    told = ", ".join(f"{name} {100 * fraction:.0f} %" for name, fraction in mixed.items())
     good = mixed["AE"] > 0.9 and max(mixed["PCA"], mixed["EM PCA"]) < 0.7
     outcome.claim(
         "the first component of AE tells the classes apart, that of PCA does not",
@@ -119,7 +119,7 @@ def reductions(setting: Setting, expected: dict[str, Any]) -> Outcome:
 
 
 def order_kept(score: np.ndarray, labels: np.ndarray, moved: np.ndarray) -> float:
-    """The share of unmoved samples nearest to the median score of their own class."""
+    """The fraction of unmoved samples nearest to the median score of their own class."""
     own = ~moved
     medians = np.array([np.median(score[own & (labels == label)]) for label in range(4)])
     nearest = np.abs(score[own, None] - medians).argmin(axis=1)

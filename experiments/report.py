@@ -10,7 +10,7 @@ from measure.verdicts import DEPENDS, FAILS, HOLDS, SKIPPED
 
 HEAD = """# Reproducing Liu and Yu (AAAI-21)
 
-Written by `make paper`; each part names its date, commit and machine. Claims of the paper beside the values found here.
+Written by `make paper`. Claims of the paper beside the values found here.
 *holds*: reproduced. *depends on a choice*: holds under one reading or setting and not under another that the paper
 leaves open. *fails*: not reproduced. *skipped*: the row names what was missing.
 """

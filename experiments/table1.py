@@ -31,8 +31,8 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
                     outcome.notes += [f"{name}, d = {d}, seed {seed}: {told}" for told in warned]
                     known = (estimator.transform(samples[train]), labels[train])
                     new = (estimator.transform(samples[test]), labels[test])
-                    for classifier, judge in CLASSIFIERS.items():
-                        accuracy[d, classifier, name].append(judge(known, new, seed, trees))
+                    for classifier, accuracy_of in CLASSIFIERS.items():
+                        accuracy[d, classifier, name].append(accuracy_of(known, new, seed, trees))
     means = {key: float(np.mean(values)) for key, values in accuracy.items()}
     rows = []
     for d in (1, 2):
@@ -44,12 +44,12 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
     outcome.notes.append(
         f"mean of {seeds} seeds, the paper's value in brackets; the generator is ours, since the paper prints none"
     )
-    judge_claims(outcome, means)
+    add_verdicts(outcome, means)
     return outcome
 
 
-def judge_claims(outcome: Outcome, means: dict[tuple[int, str, str], float]) -> None:
-    """What the paper says of its table, tried on ours."""
+def add_verdicts(outcome: Outcome, means: dict[tuple[int, str, str], float]) -> None:
+    """Verdicts on the claims about the table."""
 
     def spread(d: int, *names: str) -> list[float]:
         return [means[d, c, m] for c in CLASSIFIERS for m in names]
@@ -74,4 +74,4 @@ def judge_claims(outcome: Outcome, means: dict[tuple[int, str, str], float]) -> 
     }
     told = ", ".join(f"{name} {worst:+.2f} at worst" for name, worst in behind.items())
     # The sum of sines is nearly flat between the directions of four classes; squared cosines are not.
-    outcome.claim("our robust mode at least AE", "-", told, HOLDS if behind[ROBUST] >= 0 else FAILS)
+    outcome.claim("`robust` is at least as accurate as AE", "-", told, HOLDS if behind[ROBUST] >= 0 else FAILS)

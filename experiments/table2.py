@@ -53,7 +53,7 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
         actions = sets["MSR"]
         outcome.notes.append(
             f"stand-in: {actions.title}, {actions.training.sum()} sequences of subjects 1, 3, 5 to train and "
-            f"{(~actions.training).sum()} of 7, 9 to test, {actions.samples.shape[1]} features: 20 joints seen from "
+            f"{(~actions.training).sum()} of 7, 9 to test, {actions.samples.shape[1]} features: 20 joints relative to "
             "the hip in units of the body, at 20 times. FSD-10 and Kinematic are not available"
         )
     return outcome
@@ -76,12 +76,12 @@ def accuracies(outcome: Outcome, actions: data.Actions, dimensions: Any, trees: 
             with stage(f"{actions.title}: {name}, d = {d}"):
                 try:
                     estimator, warned = fitted(method, d, actions.samples[train])
-                except ValueError as refused:
-                    outcome.notes.append(f"{name}, d = {d}: refused: {refused}")
+                except ValueError as error:
+                    outcome.notes.append(f"{name}, d = {d}: rejected: {error}")
                     continue
                 outcome.notes += [f"{name}, d = {d}: {told}" for told in warned]
                 known = (estimator.transform(actions.samples[train]), actions.labels[train])
                 new = (estimator.transform(actions.samples[test]), actions.labels[test])
-                for classifier, judge in CLASSIFIERS.items():
-                    found[classifier, name].append(judge(known, new, 0, trees))
+                for classifier, accuracy_of in CLASSIFIERS.items():
+                    found[classifier, name].append(accuracy_of(known, new, 0, trees))
     return {key: float(np.mean(values)) if values else float("nan") for key, values in found.items()}

@@ -9,6 +9,7 @@ import tempfile
 import tomllib
 import unittest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -75,14 +76,13 @@ class Small(unittest.TestCase):
 
 
 class Pieces(unittest.TestCase):
-    """What the parts are made of."""
+    """Functions of the parts."""
 
-    def test_the_generator_is_the_references(self) -> None:
+    def test_the_generator_is_that_of_the_reference(self) -> None:
         reference = os.environ.get("STERADIAN_REFERENCE", "")
         if not reference or not (Path(reference) / "table1.py").exists():
             self.skipTest("STERADIAN_REFERENCE has no table1.py")
-        sys.path.append(reference)
-        spec = {}
+        spec: dict[str, Any] = {}
         exec((Path(reference) / "table1.py").read_text(), spec)
         theirs = spec["gen"](3, frac=0.05, shift=30.0)
         ours = four_classes(3)
@@ -124,7 +124,7 @@ class Pieces(unittest.TestCase):
         from PIL import Image
 
         folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
-        with self.assertRaisesRegex(data.MissingDataError, "no pictures"):
+        with self.assertRaisesRegex(data.MissingDataError, "no images"):
             data.images(folder)
         Image.fromarray(np.zeros((4, 5), np.uint8)).save(folder / "a.png")
         Image.fromarray(np.zeros((4, 6), np.uint8)).save(folder / "b.png")

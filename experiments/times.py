@@ -16,12 +16,12 @@ from measure.verdicts import DEPENDS, FAILS, HOLDS
 
 METHODS = ("PCA", "EM", "ALM", "TGA", "AE", "TAE", "robust")
 LIMITS = {"ALM": 60, "TGA": 60, "EM": 60, "robust": 60}
-"""Seconds after which a method is cut off, where it may be."""
+"""Seconds after which a method is cut off."""
 LONGEST = 120
 
 
 def measure(method: str, path: Path, shape: Shape, limit: float) -> dict[str, Any]:
-    """Seconds and peak memory of one fit in a process of its own; `cut` where it took longer than allowed."""
+    """Seconds and peak memory of one fit in a new process; `cut` if it took longer than allowed."""
     settings = (method, path.resolve(), shape.components, shape.degrees)
     command = [sys.executable, "-m", "experiments.timed_fit", *map(str, settings)]
     try:
@@ -34,7 +34,7 @@ def measure(method: str, path: Path, shape: Shape, limit: float) -> dict[str, An
 
 
 def shown(found: dict[str, Any]) -> str:
-    """A measurement in words."""
+    """A measurement as text."""
     if "cut" in found:
         return f"> {found['cut']:g} (cut off)"
     if "failed" in found:
@@ -76,11 +76,11 @@ def run(setting: Setting, expected: dict[str, Any]) -> Outcome:
         "85, where a cone of 60 holds too few samples. Cut off after: "
         f"{', '.join(f'{m} {s} s' for m, s in LIMITS.items())}. The matrices are synthetic, of the sizes of the paper"
     )
-    judge(outcome, times)
+    add_verdicts(outcome, times)
     return outcome
 
 
-def judge(outcome: Outcome, times: dict[str, dict[str, dict[str, Any]]]) -> None:
+def add_verdicts(outcome: Outcome, times: dict[str, dict[str, dict[str, Any]]]) -> None:
     """The order of the paper: AE, TAE <= PCA << EM < TGA << ALM."""
     order = (("AE", "PCA"), ("TAE", "PCA"), ("PCA", "EM"), ("EM", "TGA"), ("TGA", "ALM"))
     for faster, slower in order:
