@@ -47,6 +47,8 @@ class Target:
 
         `absent` is the status where nothing was measured. `goal_met` says whether a goal in words was met.
         """
+        if "{" in self.about:
+            raise ValueError(f"{self.about}: the placeholders are not filled in")
         required, goal = (bound_text(bound, self.unit) for bound in (self.required, self.goal))
         if measured is None:
             return Row(self.about, required, goal, "-", absent)

@@ -102,7 +102,8 @@ def rows(outcome: Outcome) -> list[Row]:
     found.append(goal.named(case=outcome.large.title).requiring(round(limit)).row(outcome.memory_mib))
     for precision in ("single", "double"):
         ratio = outcome.transform["steradian"] / outcome.transform[precision]
-        found.append(target(f"python.transform.{precision}").row(ratio))
+        size = f"{outcome.transform_samples} x {TRANSFORM_SHAPE[1]}"
+        found.append(target(f"python.transform.{precision}").named(size=size).row(ratio))
     milliseconds = 1000 * outcome.import_seconds
     found.append(target("python.import").row(milliseconds, f"{milliseconds:.1f} ms"))
     return found

@@ -56,7 +56,11 @@ def measure(lab: Lab) -> Part:
         warnings = "with a warning" if value(fit.report, "warnings") else "no warning"
         text = f"{fit.seconds:.1f} s, {fit.peak_mb:.0f} MB, support {value(fit.report, 'n_support')}, {warnings}"
         part.figures.append((f"fit of {MILLION} x {FEATURES} u8, {name}", text))
-        part.rows.append(target("scale.pivot.time").named(case=name).row(fit.seconds, f"{fit.seconds:.1f} s"))
+        part.rows.append(
+            target("scale.pivot.time")
+            .named(size=f"{MILLION} x {FEATURES}", case=name)
+            .row(fit.seconds, f"{fit.seconds:.1f} s")
+        )
     data = write_cone(lab.folder / "cone-many.npy", MANY, CASES[0][1])
     quick, exact = lab.fit(data, *OPTIONS, *center), lab.fit(data, *OPTIONS, *center, "--exact")
     if quick.report["parameters"]["exact"] or not exact.report["parameters"]["exact"]:
@@ -67,5 +71,5 @@ def measure(lab: Lab) -> Part:
         (f"fit of {MANY} x {FEATURES} u8, successive elimination", f"{quick.seconds:.1f} s"),
         (f"fit of {MANY} x {FEATURES} u8, exact count (--exact)", f"{exact.seconds:.1f} s"),
     ]
-    part.rows.append(target("scale.pivot.exact").row(equal, "equal" if equal else "different"))
+    part.rows.append(target("scale.pivot.exact").named(samples=MANY).row(equal, "equal" if equal else "different"))
     return part

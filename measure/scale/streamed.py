@@ -75,7 +75,7 @@ def measure(lab: Lab) -> Part:
             target("scale.streamed.rate").row(percentage, f"{percentage:.0f} %"),
             target("scale.streamed.memory").row(peak, f"{peak:.0f} MB"),
             target("scale.streamed.bytes").row(same, "byte-identical" if same else "different"),
-            target("scale.streamed.growth_time").row(growth),
-            target("scale.streamed.growth_memory").row(more, f"{more:+.1f} MB"),
+            target("scale.streamed.growth_time").named(factor=LARGE // SMALL).row(growth),
+            target("scale.streamed.growth_memory").named(factor=LARGE // SMALL).row(more, f"{more:+.1f} MB"),
         ],
     )

@@ -75,6 +75,10 @@ class Targets(unittest.TestCase):
         goal = Target("memory of {case}", None, unit=" MB", lower_is_better=True).named(case="hall").requiring(32)
         self.assertEqual(goal.row(40.0), Row("memory of hall", "32 MB", "", "40.00 MB", MISSED))
 
+    def test_a_placeholder_must_be_filled_in(self) -> None:
+        with self.assertRaisesRegex(ValueError, "placeholders"):
+            Target("memory of {case}", required=1.0).row(1.0)
+
     def test_a_goal_in_words(self) -> None:
         goal = Target("angle", required=2.5, goal="ROBPCA", lower_is_better=True)
         self.assertEqual(goal.row(2.0, goal_met=False).status, MET)

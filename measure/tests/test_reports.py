@@ -217,7 +217,7 @@ class Scale(unittest.TestCase):
     """The report of scale, whose parts are replaced one by one."""
 
     def test_a_part_replaces_its_section_and_leaves_others(self) -> None:
-        part = Part([("time", "1 s")], [target("scale.pivot.exact").row(False, "different")])
+        part = Part([("time", "1 s")], [target("scale.pivot.exact").named(samples=9).row(False, "different")])
         before = "# Old\n\n## streamed\n\nold text\n\n## kill_rounds\n\nkept text\n"
         text = scale.part_text(part, "Description.", 0.1)
         page = scale.merged(before, {scale.PARTS["streamed"].TITLE: text})
