@@ -12,7 +12,7 @@ from pathlib import Path
 
 from measure.clips import faces, mog2
 from measure.clips.footage import Footage, hall, long_clip, switched, with_masks
-from measure.clips.report import DEFAULT, PCP, SWITCHED, TAE, Outcome, Summaries, markdown, scores
+from measure.clips.report import DEFAULT, MOG2, PCP, SWITCHED, TAE, Outcome, Summaries, markdown, scores
 from measure.machine import load_average
 from measure.options import absolute, add_output, add_program, publish
 from measure.paths import data_folder
@@ -48,6 +48,7 @@ def all_masks(program: Program, clips: list[Footage], folder: Path) -> dict[str,
         SWITCHED: {clip.name: separate(program, switched(clip, folder), folder) for clip in clips},
         PCP: {clip.name: separate(program, clip, folder, "--method", "pcp") for clip in clips},
         TAE: {clip.name: separate(program, clip, folder, *tae) for clip in clips},
+        MOG2: {clip.name: {"ground_truth": mog2.scores(clip)} for clip in clips},
     }
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
+from pathlib import Path
+
+import numpy as np
 
 from measure.accuracy import report as accuracy_report
 from measure.accuracy import rows as accuracy_rows
@@ -12,8 +16,9 @@ from measure.accuracy.models import CASES
 from measure.accuracy.outcome import Outcome as AccuracyOutcome
 from measure.accuracy.subspaces import Subspaces
 from measure.accuracy.times import Timing
-from measure.clips import faces
+from measure.clips import faces, masks
 from measure.clips import report as clips_report
+from measure.clips.footage import Footage
 from measure.matrices import PAPER
 from measure.package import command as package
 from measure.rows import Row
@@ -211,6 +216,31 @@ class Clips(unittest.TestCase):
         page = clips_report.markdown(self.outcome(0.1), 0.1)
         self.assertLess(page.index("## Summary"), page.index("## Targets"))
         self.assertIn("| `pcp` | 0.930 | **0.930** |", page)
+
+
+class Masks(unittest.TestCase):
+    """Scores of foreground masks."""
+
+    def test_only_known_pixels_are_scored(self) -> None:
+        counts = masks.Counts()
+        truth = np.array([255, 255, 0, 0, 50, 85, 170, 255])
+        mask = np.array([True, False, True, False, True, True, True, True])
+        counts.add(mask, truth, np.arange(8) < 7)
+        self.assertEqual(counts, masks.Counts(true_positives=1, false_positives=2, false_negatives=1))
+        counts.add(mask, truth)
+        self.assertEqual(counts, masks.Counts(true_positives=3, false_positives=4, false_negatives=2))
+        self.assertEqual(counts.report(), {"precision": 3 / 7, "recall": 0.6, "f1": 0.5})
+        self.assertEqual(masks.Counts().report()["f1"], 0)
+
+    def test_masks_are_matched_by_number(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        for name in ("input/in000300.jpg", "input/in000302.jpg", "truth/gt000302.png", "truth/gt000304.png"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).touch()
+        footage = Footage("x", folder / "input", folder / "truth")
+        self.assertEqual(masks.ground_truth(footage), {1: folder / "truth/gt000302.png"})
+        single = Footage("x", folder / "clip_633.npy", folder / "clip_633.mask_22.png")
+        self.assertEqual(masks.ground_truth(single), {22: folder / "clip_633.mask_22.png"})
 
 
 class Scale(unittest.TestCase):
