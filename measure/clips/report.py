@@ -64,8 +64,8 @@ def summary_text(outcome: Outcome) -> str:
         ["background of HallAndMonitor, PSNR in dB", f"{error['psnr']:.1f}"],
     ]
     return (
-        "F1 of foreground masks by method and clip. MOG2 has its default settings, learns while it runs (online), "
-        "and its masks are not cleaned; the other methods are trained on the whole clip:\n\n"
+        "F1 of foreground masks by method and clip. All methods are trained on the whole clip. MOG2 has its default "
+        "settings, and its masks are not post-processed:\n\n"
         + table(["method", *clips, "mean"], body)
         + "\nSpeed, memory and background of the default:\n\n"
         + table(["", "measured"], figures)
