@@ -13,7 +13,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The request is wrong: a parameter out of range, data and model of different width, too little memory allowed.
     #[error("{0}")]
-    Asked(String),
+    InvalidArgument(String),
     /// More components were requested than the centered data have directions.
     #[error("n_components = {n_components} exceeds the rank {rank} of {of}; ask for at most {rank}")]
     RankExceeded {
@@ -26,10 +26,10 @@ pub enum Error {
     },
     /// The data are wrong: not finite, all rows equal, a single sample, an element type that is not read.
     #[error("{0}")]
-    Data(String),
+    InvalidData(String),
     /// A file's content is broken: the path, where, and what was expected there.
     #[error("{}: {what}", path.display())]
-    Broken {
+    CorruptFile {
         /// The file.
         path: PathBuf,
         /// What is wrong with it and where, in words.
@@ -50,18 +50,18 @@ pub enum Error {
 
 impl Error {
     /// The request is wrong.
-    pub fn asked(message: impl Into<String>) -> Self {
-        Self::Asked(message.into())
+    pub fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::InvalidArgument(message.into())
     }
 
     /// The data are wrong.
-    pub fn data(message: impl Into<String>) -> Self {
-        Self::Data(message.into())
+    pub fn invalid_data(message: impl Into<String>) -> Self {
+        Self::InvalidData(message.into())
     }
 
     /// A file's content is broken.
-    pub fn broken(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
-        Self::Broken { path: path.into(), what: what.into() }
+    pub fn corrupt_file(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
+        Self::CorruptFile { path: path.into(), what: what.into() }
     }
 
     /// The operating system refused.

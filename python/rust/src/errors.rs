@@ -9,7 +9,7 @@ use steradian::Error;
 /// The exception for an error: `ValueError` for what was asked or given, `OSError` and its kin for files.
 pub fn exception(error: Error) -> PyErr {
     match error {
-        Error::Asked(_) | Error::RankExceeded { .. } | Error::Data(_) | Error::Broken { .. } => {
+        Error::InvalidArgument(_) | Error::RankExceeded { .. } | Error::InvalidData(_) | Error::CorruptFile { .. } => {
             PyValueError::new_err(error.to_string())
         }
         // The kind decides which child of OSError it becomes; the message keeps the path.

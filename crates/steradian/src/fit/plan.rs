@@ -1,6 +1,6 @@
 //! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
 
-use super::cost::{Costs, DECIDING_THREADS, Step};
+use super::cost::{Costs, DECIDING_THREADS, PlanStep};
 use crate::config::Config;
 use crate::config::options::Solver;
 use crate::config::request::Request;
@@ -23,7 +23,7 @@ pub struct Plan {
     /// Rows of a block.
     pub block_rows: usize,
     /// The stages, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 impl Plan {
@@ -35,7 +35,7 @@ impl Plan {
     /// The plan for these data, with the memory that serving them takes.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
         let request = Request::new(config, source.shape(), true)?;
-        Self::of(&request, source.shape(), threads, |threads| source.held_bytes(threads))
+        Self::of(&request, source.shape(), threads, |threads| source.buffer_bytes(threads))
     }
 
     /// The plan of a request; `source_bytes` is the memory that serving blocks to some threads takes.
@@ -56,14 +56,17 @@ impl Plan {
         if let Some(limit) = config.memory_limit
             && least > limit
         {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
-                size(least),
+                format_bytes(least),
                 solver.name(),
-                size(limit),
-                match deciding.leanest(solvers) {
-                    lean if deciding.memory(lean) < least =>
-                        format!(", or use the {} solver, which needs {}", lean.name(), size(deciding.memory(lean))),
+                format_bytes(limit),
+                match deciding.min_memory_solver(solvers) {
+                    lean if deciding.memory(lean) < least => format!(
+                        ", or use the {} solver, which needs {}",
+                        lean.name(),
+                        format_bytes(deciding.memory(lean))
+                    ),
                     _ => String::new(),
                 }
             )));
@@ -83,7 +86,7 @@ impl Plan {
 }
 
 /// Bytes in words.
-pub fn size(bytes: u64) -> String {
+pub fn format_bytes(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} bytes"),
         1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
