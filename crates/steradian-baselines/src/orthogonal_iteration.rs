@@ -124,7 +124,7 @@ pub(crate) fn require_rank(rank: usize, d: usize, samples: usize) -> Result<()> 
         0 => Err(Error::invalid_data(format!(
             "all {samples} rows are equal to the center; there is no direction to find"
         ))),
-        rank if rank < d => Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" }),
+        rank if rank < d => Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" }),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ pub fn read_model(path: &Path) -> Result<Model> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     Model::from_bytes(&bytes).map_err(|error| match error {
         // The library sees bytes only; the user wants to know which file.
-        Error::InvalidArgument(what) | Error::InvalidData(what) => Error::corrupt_file(path, what),
+        Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(path, what),
         other => other,
     })
 }

@@ -67,8 +67,15 @@ pub fn interrupted() -> u8 {
 
 fn code(error: &Error) -> u8 {
     match error {
-        Error::InvalidArgument(_) | Error::RankExceeded { .. } => 2,
-        Error::InvalidData(_) | Error::CorruptFile { .. } => 3,
+        Error::InvalidArgument { .. }
+        | Error::RankTooSmall { .. }
+        | Error::OverMemory { .. }
+        | Error::FeatureCount { .. } => 2,
+        Error::InvalidData(_)
+        | Error::NotFinite { .. }
+        | Error::MissingCell { .. }
+        | Error::NotNumeric { .. }
+        | Error::CorruptFile { .. } => 3,
         Error::Io { .. } => 4,
         Error::Cancelled => INTERRUPTED,
         // The library may gain kinds of errors; until they have a code of their own they count as bad data.

@@ -169,7 +169,7 @@ fn embed(
         config.method = Method::Angular;
         match steradian::fit(&config, &samples, runner) {
             // Fewer directions than components: fewer components.
-            Err(Error::RankExceeded { .. } | Error::InvalidArgument(_)) => {}
+            Err(Error::RankTooSmall { .. } | Error::InvalidArgument { .. }) => {}
             Err(Error::InvalidData(_)) => return Ok(None),
             other => return other.map(Some),
         }

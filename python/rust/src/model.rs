@@ -104,7 +104,7 @@ impl Model {
         let bytes = std::fs::read(&path).map_err(|e| exception(Error::io(&path, e)))?;
         let named = |error| match error {
             // The library sees bytes only; the user wants to know which file.
-            Error::InvalidArgument(what) | Error::InvalidData(what) => Error::corrupt_file(&path, what),
+            Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(&path, what),
             other => other,
         };
         steradian::Model::from_bytes(&bytes).map(Self).map_err(|error| exception(named(error)))

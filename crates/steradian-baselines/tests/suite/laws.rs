@@ -194,7 +194,7 @@ fn what_cannot_be_done_is_refused_with_numbers() {
     let x = TestRandom::new(8).samples(30, 10, 3);
     let runner = Local::new(1).unwrap();
     let message = |config: &Config| match steradian_baselines::fit(config, &source(&x), &runner) {
-        Err(Error::InvalidArgument(message)) => message,
+        Err(Error::InvalidArgument { problem: message, .. }) => message,
         other => panic!("{other:?}"),
     };
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);

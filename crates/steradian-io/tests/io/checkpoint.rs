@@ -183,7 +183,7 @@ fn what_differs_is_named() {
     ] {
         let before = std::fs::read(&path).unwrap();
         let error = Checkpoint::open(&path, &now, Duration::ZERO, |_| {}).unwrap_err();
-        assert!(matches!(&error, Error::InvalidArgument(said) if said.contains(&words)), "{error}");
+        assert!(matches!(&error, Error::InvalidArgument { problem: said, .. } if said.contains(&words)), "{error}");
         assert!(std::fs::read(&path).unwrap() == before);
     }
 }
@@ -213,7 +213,10 @@ fn one_fit_at_a_time() {
     let (_folder, path) = stopped();
     let first = open(&path, Duration::ZERO).unwrap();
     let error = open(&path, Duration::ZERO).unwrap_err();
-    assert!(matches!(&error, Error::InvalidArgument(said) if said.contains("another fit is writing")), "{error}");
+    assert!(
+        matches!(&error, Error::InvalidArgument { problem: said, .. } if said.contains("another fit is writing")),
+        "{error}"
+    );
     drop(first);
     open(&path, Duration::ZERO).unwrap();
 }

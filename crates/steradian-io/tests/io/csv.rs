@@ -73,7 +73,7 @@ fn columns_and_row_names() {
     let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["2"], true, Missing::Error)).unwrap();
     assert_eq!((source.row_name(1), &numbers[..]), (Some("v"), &[2.0, 4.0][..]));
     let error = refused(text, &options(&["x", "z"], true, Missing::Error));
-    assert!(matches!(error, Error::InvalidArgument(_)));
+    assert!(matches!(error, Error::InvalidArgument { .. }));
     assert!(error.to_string().contains("no column \"z\"; the columns are x, y, kind"), "{error}");
 }
 
@@ -194,7 +194,7 @@ fn blocks_around_the_notes_of_where_rows_start() {
                 let wanted: Vec<f64> = range.flat_map(|i| [i as f64, 2.0 * i as f64]).collect();
                 assert_eq!(seen, wanted, "{rows} rows");
             }
-            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::InvalidArgument(_))));
+            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::InvalidArgument { .. })));
         }
     }
 }

@@ -99,6 +99,6 @@ fn an_array_refuses_the_options_of_tables() {
         (TableOptions { header: Some(true), ..plain.clone() }, "header"),
     ] {
         let error = open(&path, &options).unwrap_err();
-        assert!(matches!(error, Error::InvalidArgument(_)) && error.to_string().contains(name), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { .. }) && error.to_string().contains(name), "{error}");
     }
 }

@@ -201,10 +201,10 @@ fn what_is_wrong_is_named() {
         assert!(error.to_string().contains(words) && error.to_string().contains("t.parquet"), "{error}");
     }
     let error = refused(&options(&["cost"], false, Missing::Error));
-    assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
     assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
     let error = refused(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
-    assert!(matches!(error, Error::InvalidArgument(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
 
     let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
     let message = |path: &PathBuf, missing| open(path, &options(&[], false, missing)).unwrap_err().to_string();

@@ -118,7 +118,7 @@ fn fit_fraction<R: Runner>(
     let mut most = config.components.at_most(data.source.shape());
     let widest = loop {
         match fit_cells(config, most, solver, data, runner) {
-            Err(Error::RankExceeded { rank, .. }) if (1..most).contains(&rank) => most = rank,
+            Err(Error::RankTooSmall { rank, .. }) if (1..most).contains(&rank) => most = rank,
             model => break model?,
         }
     };

@@ -56,20 +56,14 @@ impl Plan {
         if let Some(limit) = config.memory_limit
             && least > limit
         {
-            return Err(Error::invalid_argument(format!(
-                "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
-                format_bytes(least),
-                solver.name(),
-                format_bytes(limit),
-                match deciding.min_memory_solver(solvers) {
-                    lean if deciding.memory(lean) < least => format!(
-                        ", or use the {} solver, which needs {}",
-                        lean.name(),
-                        format_bytes(deciding.memory(lean))
-                    ),
-                    _ => String::new(),
-                }
-            )));
+            return Err(Error::OverMemory {
+                needed: least,
+                limit,
+                with: format!("the {} solver", solver.name()),
+                alternative: Some(deciding.min_memory_solver(solvers))
+                    .map(|lean| (lean.name(), deciding.memory(lean)))
+                    .filter(|(_, bytes)| *bytes < least),
+            });
         }
         let costs = on(threads.max(1));
         let peak_memory_bytes = costs.memory(solver);
@@ -82,15 +76,5 @@ impl Plan {
             block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
             steps,
         })
-    }
-}
-
-/// Bytes in words.
-pub fn format_bytes(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
     }
 }

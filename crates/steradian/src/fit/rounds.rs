@@ -130,6 +130,6 @@ impl SubspaceFit {
             return Ok(());
         }
         require_directions(found > 0, self.samples)?;
-        Err(Error::RankExceeded { n_components: self.d, rank: found, of: "the samples that the screen keeps" })
+        Err(Error::RankTooSmall { n_components: self.d, rank: found, of: "the samples that the screen keeps" })
     }
 }

@@ -188,7 +188,7 @@ impl<R: Runner> Fit<'_, R> {
             ));
         }
         if inside < self.d && matches!(self.config.components, ComponentCount::VarianceFraction(_)) {
-            return Err(Error::RankExceeded { n_components: self.d, rank: inside, of: "the samples in the cone" });
+            return Err(Error::RankTooSmall { n_components: self.d, rank: inside, of: "the samples in the cone" });
         }
         if inside < self.d {
             return Err(Error::invalid_argument(format!(
@@ -235,7 +235,7 @@ impl<R: Runner> Fit<'_, R> {
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
-            return Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" });
+            return Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" });
         }
         Ok(())
     }

@@ -147,11 +147,7 @@ impl Model {
     /// Refuses data of another width.
     pub fn check_width(&self, shape: &Shape) -> Result<()> {
         if shape.features != self.n_features() {
-            return Err(Error::invalid_argument(format!(
-                "the model has {} features but the data have {}; use data of the same width",
-                self.n_features(),
-                shape.features
-            )));
+            return Err(Error::FeatureCount { expected: self.n_features(), found: shape.features });
         }
         Ok(())
     }

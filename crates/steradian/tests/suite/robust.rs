@@ -260,7 +260,7 @@ fn a_hyperplane_with_most_samples_is_found_and_said() {
 fn what_cannot_be_asked_is_refused_with_numbers() {
     let x = TestRandom::new(1).samples(4, 6, 2);
     let refused = |config: &Config, x: &Matrix, words: &[&str]| match fit(config, &source(x), 1) {
-        Err(Error::InvalidArgument(message) | Error::InvalidData(message)) => {
+        Err(Error::InvalidArgument { problem: message, .. } | Error::InvalidData(message)) => {
             assert!(words.iter().all(|word| message.contains(word)), "{message}");
         }
         other => panic!("{other:?}"),

@@ -106,7 +106,7 @@ fn a_clip_gives_the_model_of_its_bytes() {
     assert!(matches!(opened, Data::Clip(_)));
     assert_eq!(steradian::fit(&config, &opened, &runner).unwrap().to_bytes().unwrap(), expected);
     let table = TableOptions { row_names: true, ..TableOptions::default() };
-    assert!(matches!(steradian_io::open(folder.path(), &table), Err(Error::InvalidArgument(_))));
+    assert!(matches!(steradian_io::open(folder.path(), &table), Err(Error::InvalidArgument { .. })));
 }
 
 #[test]
