@@ -12,7 +12,7 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: help check layers file-table test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: help check layers file-table words test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
 demo:
@@ -26,7 +26,7 @@ help:
 	     { text = "" }' $(firstword $(MAKEFILE_LIST))
 
 ## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, file table, unit tests
-check: $(VENV)/ready layers file-table
+check: $(VENV)/ready layers file-table words
 	$(CARGO) fmt --all --check
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
@@ -42,7 +42,11 @@ layers:
 file-table:
 	python3 scripts/file_table.py
 
-# Tests of the two checks above.
+## The vocabulary of all tracked text files, against the deny list in scripts/words.toml
+words:
+	python3 scripts/words.py
+
+# Tests of the three checks above.
 test-scripts:
 	python3 -m unittest discover -s scripts
 
@@ -120,7 +124,7 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: layers file-table test-scripts install-python
+lint: layers file-table words test-scripts install-python
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
