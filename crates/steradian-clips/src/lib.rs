@@ -1,13 +1,13 @@
-//! Background models of clips, foreground masks, and faces without cast shadows.
+//! Background models of clips, foreground masks, and removal of cast shadows from images of faces.
 //!
-//! [`fit_scene`] finds a background that follows the light; [`with_clip_statistics`] makes a model of any other method
-//! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at
-//! the light of that frame, and a mask of what is not part of it. [`ConfusionCounts`] and [`BackgroundError`] compare both with truth.
-//! A [`Palette`] gives the empty scene its colours back.
+//! [`fit_scene`] fits a background model that adapts to the illumination; [`with_clip_statistics`] turns a model of any
+//! other method into a background model. A [`Separator`] separates frames with such a model, in any order, into a
+//! background image at the illumination of the frame and a foreground mask. [`ConfusionCounts`] and [`BackgroundError`]
+//! compare both with ground truth. A [`Palette`] adds colors to gray background images.
 //!
-//! [`remove_shadows`] is for faces: pictures of one thing under many lights, as they would be without cast shadows.
+//! [`remove_shadows`] removes cast shadows from images of one face under different illumination.
 //!
-//! The crate knows no file format and prints nothing.
+//! The crate reads and writes no files and prints nothing.
 
 mod evaluation;
 mod filter;

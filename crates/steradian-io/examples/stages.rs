@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let method = Method::ALL.into_iter().find(|m| m.name() == method).ok_or("no such method")?;
     let mut config = Config::new(method, d.parse::<usize>()?);
     if let Screen::Cone(cone) = &mut config.screen {
-        *cone = Cone { angle: Angle::Degrees(angle.parse()?), ..*cone };
+        *cone = Cone { max_angle: Angle::Degrees(angle.parse()?), ..*cone };
     }
     let mut best: Option<(f64, Vec<String>)> = None;
     for _ in 0..number(5, 5)? {

@@ -126,7 +126,7 @@ fn a_scene_learnt_from_some_frames_serves_others() {
     let source = made.source();
     let runner = Local::new(1).unwrap();
     let model = fit_scene(&FrameRange::new(&source, 10..50).unwrap(), COMPONENTS, &runner).unwrap();
-    assert_eq!((model.shape.samples, model.support.len(), model.n_support()), (40, 40, 40));
+    assert_eq!((model.shape.samples, model.report.support.len(), model.n_support()), (40, 40, 40));
     let f1 = made.f1(&model);
     assert!(f1 > 0.93, "{f1}");
     for range in [0..91, 5..5, 95..99] {
@@ -157,8 +157,8 @@ fn threads_and_files_do_not_change_the_answer() {
 fn long_clips_are_learnt_from_frames_spread_over_them() {
     let made = make(ClipSpec { count: 2 * TRAINING_FRAMES + 30, ..PLAIN });
     let model = scene(&made);
-    assert_eq!((model.support.len(), model.n_support()), (made.count, TRAINING_FRAMES));
-    let (first, last) = (&model.support[..made.count / 2], &model.support[made.count / 2..]);
+    assert_eq!((model.report.support.len(), model.n_support()), (made.count, TRAINING_FRAMES));
+    let (first, last) = (&model.report.support[..made.count / 2], &model.report.support[made.count / 2..]);
     let count = |kept: &[bool]| kept.iter().filter(|&&k| k).count();
     assert!(count(first).abs_diff(count(last)) <= 1);
 }
@@ -185,8 +185,8 @@ fn every_method_takes_frames_apart() {
         let separated = Separator::new(&model).unwrap().separate(made.frame(3));
         assert_eq!(separated.scores.len(), 2);
         for at in 0..PIXELS {
-            let along: f64 = (0..2).map(|k| separated.scores[k] * model.components[(k, at)]).sum();
-            let level = (model.center[at] + along).clamp(0.0, 255.0);
+            let along: f64 = (0..2).map(|k| separated.scores[k] * model.subspace.components[(k, at)]).sum();
+            let level = (model.subspace.center[at] + along).clamp(0.0, 255.0);
             let found = f64::from(separated.background[at]);
             assert!((level - found).abs() < 0.51, "{} at {at}: {level} {found}", method.name());
         }

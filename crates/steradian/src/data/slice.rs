@@ -1,4 +1,4 @@
-//! Samples in memory: slices with strides, and `ndarray` views.
+//! Sources in memory: slices with any strides, and `ndarray` views.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::element::Element;
 use super::source::{Shape, Source};
 use crate::error::{Error, Result};
 
-/// Samples in memory, at any strides.
+/// A source over a borrowed slice, with any strides; blocks are read in place (zero-copy).
 #[derive(Debug, Clone)]
 pub struct SliceSource<'a, T> {
     rows: Rows<'a, T>,
@@ -15,28 +15,30 @@ pub struct SliceSource<'a, T> {
 }
 
 impl<'a, T: Element> SliceSource<'a, T> {
-    /// Samples one after the other (C order).
+    /// A source over contiguous samples (C order); `data` holds `samples * features` elements.
     pub fn new(data: &'a [T], samples: usize, features: usize) -> Result<Self> {
         if samples.checked_mul(features) != Some(data.len()) {
             return Err(Error::invalid_argument(format!(
-                "a shape of {samples} x {features} does not fit a buffer of {} elements",
+                "a shape of {samples} x {features} requires {} elements, got {}",
+                samples as u128 * features as u128,
                 data.len()
             )));
         }
         Ok(Self::from_rows(Rows::contiguous(data, samples, features)?))
     }
 
-    /// Samples at any strides.
+    /// A source over rows with any strides.
     pub fn from_rows(rows: Rows<'a, T>) -> Self {
         let shape = Shape { samples: rows.rows(), features: rows.columns(), element: T::TYPE, image: None };
         Self { rows, shape }
     }
 
-    /// Says that each sample is an image of this height and width.
+    /// Sets the height and width of the images that the samples are.
     pub fn with_image(mut self, height: usize, width: usize) -> Result<Self> {
         if height.checked_mul(width) != Some(self.shape.features) {
             return Err(Error::invalid_argument(format!(
-                "an image of {height} x {width} does not have {} pixels",
+                "images of {height} x {width} pixels require {} features, got {}",
+                height as u128 * width as u128,
                 self.shape.features
             )));
         }
@@ -55,7 +57,8 @@ impl<T: BlockElement> Source for SliceSource<'_, T> {
     }
 }
 
-/// The rows of an `ndarray` view, whatever its order: read in place where a block is contiguous, else block by block.
+/// A source over an `ndarray` view of any layout. Blocks of a contiguous C-order view are read in place (zero-copy); blocks
+/// of other views are copied one at a time.
 #[cfg(feature = "ndarray")]
 #[derive(Debug, Clone)]
 pub struct NdArraySource<'a, T> {
@@ -65,7 +68,7 @@ pub struct NdArraySource<'a, T> {
 
 #[cfg(feature = "ndarray")]
 impl<'a, T: Element> NdArraySource<'a, T> {
-    /// Wraps a view.
+    /// A source over this view; its rows are the samples.
     pub fn new(view: ndarray::ArrayView2<'a, T>) -> Self {
         let (samples, features) = view.dim();
         Self { view, shape: Shape { samples, features, element: T::TYPE, image: None } }

@@ -1,21 +1,22 @@
-//! The grid: rows cut into cells and blocks, as a function of the shape and of the size of an accumulator.
+//! The grid: rows divided into leaves and blocks, as a function of the shape and of the size of an accumulator.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Rows of a block: enough to feed a matrix product, few enough to stop within a fraction of a second.
+/// Rows per block: enough for an efficient matrix product, few enough to cancel within a fraction of a second.
 const BLOCK_ROWS: usize = 256;
-/// Above this many elements a block gets fewer rows.
+/// Largest number of elements per block; with more, a block gets fewer rows.
 const BLOCK_ELEMENTS: usize = 1 << 25;
-/// A sum larger than this is not kept once per thread.
-const LARGE_SUM_BYTES: usize = 1 << 20;
-/// Cells at most when sums are small: enough for many threads.
+/// Size above which only one accumulator is filled at a time, instead of one per thread.
+const LARGE_ACCUMULATOR_BYTES: usize = 1 << 20;
+/// Largest number of leaves if accumulators are small: enough for many threads.
 const MAX_LEAVES: usize = 64;
-/// Cells at most when sums are large: one waits while the other is being added to.
+/// Largest number of leaves if accumulators are large: one is finished while the other is being filled.
 const MAX_LEAVES_LARGE: usize = 2;
 
-/// How the rows are cut: blocks within cells. A function of the shape and the sum's size, never of the threads.
+/// Division of the rows into leaves, and of leaves into blocks. It depends on the shape and the size of the accumulator, not
+/// on the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grid {
     samples: usize,
@@ -25,13 +26,13 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The grid for data of this shape and sums of `accumulator_bytes`.
+    /// The grid for data of this shape and accumulators of `accumulator_bytes` bytes.
     pub fn new(samples: usize, features: usize, accumulator_bytes: usize) -> Self {
         let mut block_rows = BLOCK_ROWS;
         while block_rows > 16 && block_rows.saturating_mul(features) > BLOCK_ELEMENTS {
             block_rows /= 2;
         }
-        let large_accumulators = accumulator_bytes > LARGE_SUM_BYTES;
+        let large_accumulators = accumulator_bytes > LARGE_ACCUMULATOR_BYTES;
         let leaves = if large_accumulators { MAX_LEAVES_LARGE } else { MAX_LEAVES };
         let mut leaf_rows = BLOCK_ROWS;
         while samples.div_ceil(leaf_rows) > leaves {
@@ -40,42 +41,42 @@ impl Grid {
         Self { samples, block_rows, leaf_rows, large_accumulators }
     }
 
-    /// The number of cells.
+    /// The number of leaves.
     pub fn leaves(&self) -> usize {
         self.samples.div_ceil(self.leaf_rows)
     }
 
-    /// Rows of one block, at most.
+    /// Rows per block; the last block of a leaf may have fewer.
     pub fn block_rows(&self) -> usize {
         self.block_rows
     }
 
-    /// Rows of one cell, at most.
+    /// Rows per leaf; the last leaf may have fewer.
     pub fn leaf_rows(&self) -> usize {
         self.leaf_rows
     }
 
-    /// Whether sums are so large that one cell is summed at a time, by all threads together.
+    /// True if accumulators are so large that one leaf is filled at a time, by all threads together.
     pub fn large_accumulators(&self) -> bool {
         self.large_accumulators
     }
 
-    /// The rows of a cell.
+    /// The rows of a leaf.
     pub fn leaf(&self, leaf: usize) -> Range<usize> {
         let start = leaf * self.leaf_rows;
         start..(start + self.leaf_rows).min(self.samples)
     }
 
-    /// The blocks of a cell, in order.
+    /// The blocks of a leaf, in order.
     pub fn blocks(&self, leaf: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let (rows, step) = (self.leaf(leaf), self.block_rows);
         rows.clone().step_by(step).map(move |start| start..(start + step).min(rows.end))
     }
 
-    /// How many sums are alive at once: those being added to, and those that wait in the tree for their siblings.
+    /// Largest number of accumulators in memory at once: those being filled, and those that await their siblings in the tree.
     pub fn live_accumulators(&self, threads: usize) -> usize {
-        let adding = if self.large_accumulators { 1 } else { threads.min(self.leaves()) };
-        adding + self.leaves().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
+        let filling = if self.large_accumulators { 1 } else { threads.min(self.leaves()) };
+        filling + self.leaves().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
     }
 }
 

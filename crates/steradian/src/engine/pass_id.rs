@@ -1,4 +1,4 @@
-//! The label of a pass: its name, grid and digest, so that a total is never taken for that of another pass.
+//! The identity of a pass: its name, grid and digest, which a stored total must match.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,17 +8,18 @@ use crate::codec::digest;
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 
-/// What is known of a pass before it begins.
+/// Properties that identify a pass before it starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PassId {
     name: String,
     shape: Shape,
-    cut: Tiling,
-    /// A digest of the fold with all its numbers; none for pair passes. It notices a processor that computes other bits
-    /// between passes.
+    tiling: Tiling,
+    /// Digest of the fold with all its values; `None` for pair passes. It differs if another CPU computed other values
+    /// between the passes.
     content: Option<u64>,
 }
 
+/// Division of the rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Tiling {
     Leaves(Grid),
@@ -26,34 +27,36 @@ enum Tiling {
 }
 
 impl PassId {
-    /// Of a pass over samples of this shape.
+    /// The identity of a pass over samples of this shape.
     pub(crate) fn of_pass<F: Fold>(fold: &F, shape: &Shape, grid: Grid) -> Self {
         let content = Some(digest(fold));
-        Self { name: F::NAME.to_owned(), shape: shape.clone(), cut: Tiling::Leaves(grid), content }
+        Self { name: F::NAME.to_owned(), shape: shape.clone(), tiling: Tiling::Leaves(grid), content }
     }
 
-    /// Of a pass over pairs.
+    /// The identity of a pair pass.
     pub(crate) fn of_pairs<F: PairFold>(fold: &F, shape: &Shape, tile_rows: usize) -> Self {
-        Self { name: fold.name().to_owned(), shape: shape.clone(), cut: Tiling::Tiles(tile_rows), content: None }
+        Self { name: fold.name().to_owned(), shape: shape.clone(), tiling: Tiling::Tiles(tile_rows), content: None }
     }
 
-    /// Refuses what was kept of another pass than this one.
-    pub(crate) fn expect(&self, kept: &Self, pass: usize) -> Result<()> {
-        if self == kept {
+    /// Rejects the stored state of another pass than this one.
+    pub(crate) fn expect(&self, stored: &Self, pass: usize) -> Result<()> {
+        if self == stored {
             return Ok(());
         }
-        let words = |label: &Self| {
-            let Shape { samples, features, element, .. } = &label.shape;
-            format!("\"{}\" over {samples} x {features} ({})", label.name, element.name())
+        let describe = |id: &Self| {
+            let Shape { samples, features, element, .. } = &id.shape;
+            format!("\"{}\", {samples} x {features} {}", id.name, element.name())
         };
-        let (then, now) = (words(kept), words(self));
-        let what = match then == now {
-            true => format!("{now} with other numbers than are computed here, as on a processor of another kind"),
-            false => format!("{then}, but here it is {now}"),
-        };
-        Err(Error::invalid_argument(format!(
-            "pass {pass} of the checkpoint is {what}; go on with the program and the machine that began, or remove the \
-             checkpoint to begin anew"
-        )))
+        let (then, now) = (describe(stored), describe(self));
+        Err(Error::invalid_argument(match then == now {
+            true => format!(
+                "checkpoint pass {pass} ({now}) was computed with different intermediate values, for example on a CPU with \
+                 another instruction set; resume on the original machine or delete the checkpoint"
+            ),
+            false => format!(
+                "checkpoint pass {pass} is {then}, expected {now}; resume with the version that wrote it or delete the \
+                 checkpoint"
+            ),
+        }))
     }
 }

@@ -1,9 +1,9 @@
 //! The number of components: by parallel analysis, or by the fraction of the total variance.
 //!
 //! Parallel analysis (Horn 1965) on the sphere: the eigenvalues of the directions of the least outlying half are compared
-//! with the largest one that remains when every cell's sign around the center is drawn anew (Hong, Sheng and Dobriban
+//! with the largest one that remains when the sign of every centered cell is drawn at random (Hong, Sheng and Dobriban
 //! 2020), which keeps the noise and destroys what features have in common. Components that stand out are taken out before
-//! the next is judged (Dobriban and Owen 2019), since their energy would count as noise.
+//! the next is tested (Dobriban and Owen 2019), since their energy would count as noise.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ use crate::solver::decompose::Decomposer;
 
 /// Draws of signs; the largest of their eigenvalues is the level of noise.
 const DRAWS: usize = 5;
-/// How far above the level of noise a share has to be: noise itself is above it once in DRAWS + 1 times, by a few per cent
-/// or, with few samples, by a fifth.
+/// The ratio to the level of noise that an eigenvalue must exceed: noise itself exceeds the level once in DRAWS + 1 times, by a
+/// few percent or, with few samples, by a fifth.
 const MARGIN: f64 = 1.4;
-/// How certain eigenvalues have to be: they are only compared.
+/// The tolerance of the eigenvalues, which are only compared.
 const TOLERANCE: f64 = 1e-3;
 
 /// A number of components and why.
@@ -60,16 +60,16 @@ pub(crate) fn parallel_analysis(
     let null = Null { config, solver, source, runner, center: &center, support: &support };
     let mut count = 0;
     let mut noise = null.level(&found.vectors.first_columns(0), 0)?;
-    while count < most && found.values.get(count).is_some_and(|share| *share > MARGIN * noise) {
+    while count < most && found.values.get(count).is_some_and(|value| *value > MARGIN * noise) {
         count += 1;
         noise = null.level(&found.vectors.first_columns(count), count)?;
     }
     let level = found.values.get(count).copied().unwrap_or(0.0);
     let reason = if count == 0 {
-        format!("no component stands out from noise (largest share {level:.4}, noise {noise:.4}); 1 is kept")
+        format!("no eigenvalue exceeds that of noise (largest {level:.4}, noise {noise:.4}); 1 component is used")
     } else {
         format!(
-            "{count} components stand out from noise; the next has a share of {level:.4}, where noise reaches {noise:.4}"
+            "the eigenvalues of {count} components exceed that of noise; the next is {level:.4}, noise {noise:.4}"
         )
     };
     Ok(ComponentChoice { components: count.max(1), reason })

@@ -29,7 +29,7 @@ pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) ->
 /// A normal distribution's standard deviation is its mean absolute deviation times this.
 const NORMAL_MEAN_DEVIATION: f64 = 1.2533;
 
-/// What to divide each feature by: its median absolute deviation. A feature whose values are mostly equal has none; its
+/// The divisor of each feature: its median absolute deviation. A feature whose values are mostly equal has none; its
 /// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes.
 pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
     let (middle, mut scales) = median_and_deviation(source, runner)?;
@@ -61,7 +61,7 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
     Ok((scales, warning))
 }
 
-/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the kept samples.
+/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the support.
 pub(crate) fn each(
     source: &dyn Source,
     support: Option<&[bool]>,

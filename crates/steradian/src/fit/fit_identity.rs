@@ -1,4 +1,4 @@
-//! The origin of a checkpoint: its data, parameters and program, field by field, so that a mismatch can be named.
+//! The identity of a fit: data, parameters and program, field by field, by which a checkpoint is matched to its fit.
 
 use std::hash::Hasher;
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::codec::{digest, hasher};
-use crate::config::Config;
-use crate::config::options::{Center, Solver};
+use super::plan::Plan;
+use crate::config::options::Center;
 use crate::data::block::each_element;
 use crate::data::element::Element;
 use crate::data::source::Source;
 use crate::error::{Error, Result};
 use crate::model::file;
 
-/// Rows that are looked at, at most: the first, the last, and others evenly between them.
+/// The largest number of rows in the fingerprint: the first, the last, and others evenly between them.
 const SAMPLED_ROWS: usize = 64;
 /// Values longer than this are not quoted in messages.
 const QUOTED: usize = 40;
 
-/// Of which data and parameters a checkpoint is. Threads and memory are no part of it: they may change.
+/// The data, parameters and program of a fit. Threads and memory are not part of it: they may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FitIdentity(Vec<(String, String)>);
 
 impl FitIdentity {
     /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
-    pub fn new(config: &Config, solver: Solver, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
-        let shape = source.shape();
+    pub fn new(plan: &Plan, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
+        let (config, shape) = (plan.request.given(), source.shape());
         let mut facts: Vec<(String, String)> = [
             ("version of steradian", env!("CARGO_PKG_VERSION").to_owned()),
             ("instruction set", format!("{:?}", pulp::Arch::new()).split('(').next().unwrap_or_default().to_owned()),
@@ -40,15 +40,12 @@ impl FitIdentity {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        if let Value::Object(parameters) = file::parameters(config, None) {
-            let mut parameters: Vec<_> = parameters.into_iter().map(|(name, value)| (name, text(&value))).collect();
-            parameters.sort();
-            facts.extend(parameters);
-        }
+        let parameters = file::parameters(config, None).into_iter().map(|(name, value)| (name, text(&value)));
+        facts.extend(parameters.collect::<std::collections::BTreeMap<_, _>>());
         if let Center::Given(point) = &config.center {
             facts.push(("the numbers of the given center".to_owned(), hex(digest(point))));
         }
-        facts.push(("the solver that runs".to_owned(), solver.name().to_owned()));
+        facts.push(("the solver that runs".to_owned(), plan.solver.name().to_owned()));
         facts.push(("the fingerprint of sampled rows".to_owned(), hex(fingerprint(source)?)));
         Ok(Self(facts))
     }
@@ -58,14 +55,14 @@ impl FitIdentity {
         serde_json::to_string(&self.0).map_err(|e| Error::invalid_argument(format!("cannot be written as text: {e}")))
     }
 
-    /// What [`FitIdentity::to_text`] wrote.
+    /// Reads the text of [`FitIdentity::to_text`].
     pub fn from_text(text: &str) -> Result<Self> {
         serde_json::from_str(text)
             .map(Self)
             .map_err(|e| Error::invalid_data(format!("not the data and parameters of a checkpoint: {e}")))
     }
 
-    /// The first difference between the fit that made a checkpoint and the one that `now` wants to go on, in words.
+    /// The first difference between the fit of a checkpoint and the fit `now` that would resume it, in words.
     pub fn difference(&self, now: &Self) -> Option<String> {
         let find = |facts: &[(String, String)], name: &str| {
             let found = facts.iter().find(|(other, _)| other == name);
@@ -113,18 +110,20 @@ fn fingerprint(source: &dyn Source) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
     use crate::config::method::Method;
+    use crate::config::options::Solver;
     use crate::data::slice::SliceSource;
 
     fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> FitIdentity {
         let source = SliceSource::new(data, data.len() / features, features).unwrap();
-        FitIdentity::new(config, Solver::Krylov, &source, bytes).unwrap()
+        FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, bytes).unwrap()
     }
 
     #[test]
     fn a_difference_is_named() {
         let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
-        let config = Config::new(Method::Tae, 5);
+        let config = Config::new(Method::Tae, 5).with_solver(Solver::Krylov);
         let then = origin(&data, 6, &config, Some(4800));
         assert_eq!(then.difference(&origin(&data, 6, &config, Some(4800))), None);
         assert_eq!(FitIdentity::from_text(&then.to_text().unwrap()).unwrap(), then);
@@ -135,8 +134,8 @@ mod tests {
         };
         differs(origin(&data, 5, &config, Some(4800)), "samples was 100 and is 120 now");
         differs(origin(&data, 6, &config, Some(4801)), "file size was 4800 bytes and is 4801 bytes now");
-        differs(origin(&data, 6, &Config::new(Method::Tae, 6), Some(4800)), "n_components was 5 and is 6 now");
-        differs(origin(&data, 6, &Config::new(Method::Robust, 5), Some(4800)), "method was tae and is robust now");
+        differs(origin(&data, 6, &Config::new(Method::Tae, 6).with_solver(Solver::Krylov), Some(4800)), "n_components was 5 and is 6 now");
+        differs(origin(&data, 6, &Config::new(Method::Robust, 5).with_solver(Solver::Krylov), Some(4800)), "method was tae and is robust now");
         differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");
         let given = |x: f64| Config { center: Center::Given(vec![x; 6]), ..config.clone() };
         let said = origin(&data, 6, &given(1.0), None).difference(&origin(&data, 6, &given(2.0), None)).unwrap();

@@ -3,20 +3,20 @@
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
-//! | o, a whole number | `origin` | D |
+//! | o, an integer | `origin` | D |
 //! | K_ij = (x_i - o)'(x_j - o) | `products` | n x n |
 //! | a point o + sum a_i (x_i - o), with sum a_i = 1 | [`AffineWeights`] | n |
 //! | vectors v = sum c_i (x_i - o), with sum c_i = 0 | [`SampleCombinations`] | n x k |
 //!
-//! Since the c_i sum to zero, v is the same around any point. Scores are (K c)_i - a'K c, squared lengths
+//! Since the c_i sum to zero, v is the same around any point. Scores are (K c)_i - a'K c, squared norms
 //! K_ii - 2 (K a)_i + a'K a, and the operator of weights w applied to y is W (I - 1 a') K (I - a 1') W y. u8 and u16 data give
-//! whole numbers in K, so what cancels in a length is not lost before. Cost: one pair pass; 2 n^2 l flops for each
+//! integers in K, so no digits are lost before the subtraction in a squared norm. Cost: one pair pass; 2 n^2 l flops for each
 //! application of the operator; at the end one pass for the center and one for the components.
 
 use super::backend::{FitBackend, FitWeights};
 use crate::center::spatial_median::{self, Start};
 use crate::config::Config;
-use crate::config::options::{Center, Solver, Weighting};
+use crate::config::options::{Center, Weighting};
 use crate::config::screen::Outlyingness;
 use crate::engine::runner::Runner;
 use crate::error::Result;
@@ -31,28 +31,28 @@ use crate::solver::krylov;
 use crate::solver::operator::Operator;
 use crate::solver::operator::Width;
 
-/// A squared length below this share of the terms it is the difference of is zero.
+/// A squared norm below this fraction of its terms counts as zero.
 const COINCIDENT: f64 = 1e-10;
 /// Sines below this are rounding.
 const SINE_ROUNDING: f64 = 1e-6;
-/// A combination whose squared length is below this share of the longest one's is rounding.
+/// A combination whose squared norm is below this fraction of the largest one counts as rounding.
 const SHORT: f64 = 1e-12;
 
-/// The matrix, and what a fit wants of it.
+/// The exact Gram matrix and the fit that uses it.
 pub(crate) struct GramBackend<'a, 'b, R> {
     config: &'a Config,
     decomposer: &'a Decomposer<'b, R>,
     warnings: &'a mut Vec<String>,
     origin: Vec<f64>,
     products: Matrix,
-    /// Where the search for the next spatial median may begin.
+    /// The starting point of the next spatial median.
     start: Option<Start>,
 }
 
-/// A point as shares of the samples.
+/// A point as weights of the samples.
 #[derive(Debug, Clone)]
 pub(crate) struct AffineWeights {
-    shares: Vec<f64>,
+    weights: Vec<f64>,
     /// The distance of each sample from it; 0 for a sample that lies on it.
     lengths: Vec<f64>,
 }
@@ -66,30 +66,26 @@ pub(crate) struct SampleCombinations {
 }
 
 impl<'a, 'b, R: Runner> GramBackend<'a, 'b, R> {
-    /// Sums the matrix, where the solver asks for it and its numbers are exact; one pair pass.
+    /// Computes the matrix of exact products; one pair pass. The data are integers.
     pub(crate) fn new(
         config: &'a Config,
         decomposer: &'a Decomposer<'b, R>,
         warnings: &'a mut Vec<String>,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         let shape = decomposer.source.shape();
-        let middle = match (decomposer.solver, &config.center) {
-            (Solver::Gram, Center::Mean | Center::SpatialMedian) => integer_origin(shape.element),
-            _ => None,
-        };
-        let Some(middle) = middle else { return Ok(None) };
+        let middle = integer_origin(shape.element).expect("the route is for integers");
         let origin = vec![middle; shape.features];
         let products = products_around(&origin, decomposer.source, decomposer.runner)?;
-        Ok(Some(Self { config, decomposer, warnings, origin, products, start: None }))
+        Ok(Self { config, decomposer, warnings, origin, products, start: None })
     }
 
     fn times(&self, columns: &Matrix) -> Matrix {
         self.decomposer.runner.compute(|| product(&self.products, columns))
     }
 
-    fn mixture(&self, shares: Vec<f64>) -> AffineWeights {
-        let n = shares.len();
-        let column = Matrix::from_vec(n, 1, shares);
+    fn mixture(&self, weights: Vec<f64>) -> AffineWeights {
+        let n = weights.len();
+        let column = Matrix::from_vec(n, 1, weights);
         let b = self.times(&column);
         let c: f64 = column.data().iter().zip(b.data()).map(|(a, b)| a * b).sum();
         let length = |i: usize| {
@@ -97,7 +93,7 @@ impl<'a, 'b, R: Runner> GramBackend<'a, 'b, R> {
             let square = own - 2.0 * b.data()[i] + c;
             if square > COINCIDENT * (own + c.abs()) { square.sqrt() } else { 0.0 }
         };
-        AffineWeights { lengths: (0..n).map(length).collect(), shares: column.into_vec() }
+        AffineWeights { lengths: (0..n).map(length).collect(), weights: column.into_vec() }
     }
 
     /// Vectors of unit length out of orthogonal ones; those that are only rounding are left out.
@@ -118,11 +114,11 @@ impl<'a, 'b, R: Runner> GramBackend<'a, 'b, R> {
     }
 }
 
-/// The scores of all samples from a point: K c without its mean over the shares.
+/// The scores of all samples from a point: K c without its mean over the weights.
 fn scores(point: &AffineWeights, images: &Matrix) -> Matrix {
     let mut scores = images.clone();
     let mut at_point = vec![0.0; images.columns()];
-    for (row, a) in images.data().chunks_exact(images.columns().max(1)).zip(&point.shares) {
+    for (row, a) in images.data().chunks_exact(images.columns().max(1)).zip(&point.weights) {
         at_point.iter_mut().zip(row).for_each(|(sum, x)| *sum += a * x);
     }
     let rows = scores.data_mut().chunks_exact_mut(images.columns().max(1));
@@ -141,7 +137,7 @@ fn differences(point: &AffineWeights, weights: &[f64], y: &Matrix) -> Matrix {
         });
     }
     let rows = columns.data_mut().chunks_exact_mut(y.columns().max(1));
-    rows.zip(&point.shares).for_each(|(row, a)| row.iter_mut().zip(&sums).for_each(|(x, sum)| *x -= a * sum));
+    rows.zip(&point.weights).for_each(|(row, a)| row.iter_mut().zip(&sums).for_each(|(x, sum)| *x -= a * sum));
     columns
 }
 
@@ -151,7 +147,7 @@ fn scale_rows(matrix: &mut Matrix, weights: &[f64]) {
     rows.zip(weights).for_each(|(row, w)| row.iter_mut().for_each(|x| *x *= w));
 }
 
-/// The weight of each sample, with the mass of all of them at 1; 0 for those that do not speak.
+/// The weight of each sample, normalized to a total of 1; 0 for inactive samples.
 fn weights(around: &FitWeights<'_, AffineWeights>) -> Vec<f64> {
     let factor = |i: usize| around.factors.map_or(1.0, |factors| factors[i]);
     let active = |i: usize, length: f64| {
@@ -199,8 +195,8 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
     }
 
     fn mean(&mut self, support: &[bool]) -> Result<AffineWeights> {
-        let share = 1.0 / support.iter().filter(|&&k| k).count() as f64;
-        Ok(self.mixture(support.iter().map(|&k| if k { share } else { 0.0 }).collect()))
+        let weight = 1.0 / support.iter().filter(|&&k| k).count() as f64;
+        Ok(self.mixture(support.iter().map(|&k| if k { weight } else { 0.0 }).collect()))
     }
 
     fn center(&mut self, support: &[bool]) -> Result<AffineWeights> {
@@ -211,12 +207,12 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
         let shape = self.decomposer.source.shape();
         let start = self.start.take().unwrap_or_else(|| {
             let distances: Vec<f64> = mean.lengths.iter().zip(support).filter(|(_, k)| **k).map(|(l, _)| *l).collect();
-            Start::measured(mean.shares, median(distances), self.origin[0], shape.element)
+            Start::measured(mean.weights, median(distances), self.origin[0], shape.element)
         });
-        let (shares, warning) = spatial_median::by_gram(&self.products, Some(support), &start, self.decomposer.runner)?;
+        let (weights, warning) = spatial_median::by_gram(&self.products, Some(support), &start, self.decomposer.runner)?;
         self.warnings.extend(warning);
-        self.start = Some(start.at(shares.clone()));
-        Ok(self.mixture(shares))
+        self.start = Some(start.at(weights.clone()));
+        Ok(self.mixture(weights))
     }
 
     fn solve_approx(
@@ -260,20 +256,20 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
         _start: Option<&SampleCombinations>,
     ) -> Result<(Vec<f64>, Decomposed)> {
         let Decomposer { source, runner, .. } = *self.decomposer;
-        let shares = Matrix::from_vec(around.point.shares.len(), 1, around.point.shares.clone());
-        let center = gram::affine_combination(&self.origin, &shares, source, runner)?;
+        let weights = Matrix::from_vec(around.point.weights.len(), 1, around.point.weights.clone());
+        let center = gram::affine_combination(&self.origin, &weights, source, runner)?;
         let mut directions = WeightedRows::new(&center, around.weighting, around.support);
         if let Some(factors) = around.factors {
             directions = directions.reweighted(factors);
         }
         let mut matrix = std::mem::take(&mut self.products);
-        let cosines = recenter(&mut matrix, &shares, &directions, runner).map(|(lengths, rounding)| GramMatrix {
+        let cosines = recenter(&mut matrix, &weights, &directions, runner).map(|(lengths, rounding)| GramMatrix {
             active: vec![true; lengths.len()],
             matrix,
             lengths: Some(lengths),
             rounding,
         });
-        // Where too many digits were lost, the products are summed again, around the center.
+        // If too many digits were lost, the products are computed again, relative to the center.
         let decomposed = self.decomposer.solve_certified(directions, cosines, None)?;
         Ok((center, decomposed))
     }

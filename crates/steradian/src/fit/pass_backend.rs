@@ -17,12 +17,12 @@ use crate::screen::outlyingness::{self, OutlyingnessResult};
 use crate::solver::certificate::Decomposed;
 use crate::solver::decompose::Decomposer;
 
-/// In the data: points are points, vectors are columns of D numbers, and everything is a pass.
+/// The backend by passes: points and vectors have D coordinates, and each operation is one pass or several.
 pub(crate) struct PassBackend<'a, 'b, R> {
     config: &'a Config,
     decomposer: &'a Decomposer<'b, R>,
     warnings: &'a mut Vec<String>,
-    /// Where the search for the next spatial median may begin.
+    /// The starting point of the next spatial median.
     start: Option<Start>,
 }
 

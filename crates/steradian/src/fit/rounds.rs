@@ -12,7 +12,7 @@ use crate::solver::decompose::require_directions;
 /// Rounds of flagging, centering and fitting after the outlyingness screen.
 pub(crate) const ROUNDS: usize = 2;
 
-/// What is fitted in every round.
+/// The parameters of the fit in every round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SubspaceFit {
     pub samples: usize,
@@ -21,7 +21,7 @@ pub(crate) struct SubspaceFit {
     pub loss: Loss,
 }
 
-/// The answer around a center.
+/// A decomposition about a center.
 pub(crate) struct CenteredFit {
     pub center: Vec<f64>,
     pub decomposed: Decomposed,
@@ -29,14 +29,14 @@ pub(crate) struct CenteredFit {
     pub objective: Vec<f64>,
 }
 
-/// The answer of the samples that a screen kept.
+/// A decomposition of the support that a screen selected.
 pub(crate) struct ScreenedFit {
     pub fitted: CenteredFit,
     pub support: Vec<bool>,
     pub warning: Option<String>,
 }
 
-/// All steps of AE-1 but the last decomposition: where that may begin, and the factors of its weights.
+/// The state before the last decomposition of AE-1: its starting vectors and the factors of its weights.
 struct IrlsState<V> {
     vectors: V,
     factors: Vec<f64>,
@@ -45,59 +45,59 @@ struct IrlsState<V> {
 
 impl SubspaceFit {
     /// From the least outlying half, and in rounds from there to all samples near the subspace.
-    pub(crate) fn fit_screened<G: FitBackend>(&self, screen: &Outlyingness, ground: &mut G) -> Result<ScreenedFit> {
+    pub(crate) fn fit_screened<G: FitBackend>(&self, screen: &Outlyingness, backend: &mut G) -> Result<ScreenedFit> {
         let h = outlyingness::majority(self.samples, self.d);
-        let outlying = ground.outlyingness(screen)?;
+        let outlying = backend.outlyingness(screen)?;
         let mut support = outlyingness::least_outlying(&outlying.values, h);
-        let mut point = ground.mean(&support)?;
+        let mut point = backend.mean(&support)?;
         let classical =
             FitWeights { point: &point, weighting: Weighting::Uniform, support: Some(&support), factors: None };
-        let mut vectors = ground.solve_approx(&classical, None)?;
+        let mut vectors = backend.solve_approx(&classical, None)?;
         for round in 1..=ROUNDS {
             self.require_found::<G>(&vectors)?;
-            support = outlyingness::near(&ground.distances(&point, &vectors)?.orthogonal(), h);
-            point = ground.center(&support)?;
+            support = outlyingness::near(&backend.distances(&point, &vectors)?.orthogonal(), h);
+            point = backend.center(&support)?;
             if round < ROUNDS {
-                vectors = self.solve_approx(&point, &support, &vectors, ground)?;
+                vectors = self.solve_approx(&point, &support, &vectors, backend)?;
             }
         }
         let around = FitWeights { point: &point, weighting: self.weighting, support: Some(&support), factors: None };
-        let fitted = self.fit(&around, Some(&vectors), ground)?;
+        let fitted = self.fit(&around, Some(&vectors), backend)?;
         Ok(ScreenedFit { fitted, support, warning: outlying.warning })
     }
 
-    /// The wanted subspace.
+    /// The subspace, to the tolerance.
     pub(crate) fn fit<G: FitBackend>(
         &self,
         around: &FitWeights<'_, G::Point>,
         start: Option<&G::Vectors>,
-        ground: &mut G,
+        backend: &mut G,
     ) -> Result<CenteredFit> {
         if self.loss == Loss::SquaredCosine {
-            let (center, decomposed) = ground.solve_certified(around, start)?;
+            let (center, decomposed) = backend.solve_certified(around, start)?;
             return Ok(CenteredFit { center, decomposed, objective: Vec::new() });
         }
-        let IrlsState { vectors, factors, objective } = self.reweighted(around, start, ground)?;
+        let IrlsState { vectors, factors, objective } = self.reweighted(around, start, backend)?;
         let FitWeights { point, weighting, support, .. } = *around;
         let heavier = FitWeights { point, weighting, support, factors: Some(&factors) };
-        let (center, decomposed) = ground.solve_certified(&heavier, Some(&vectors))?;
+        let (center, decomposed) = backend.solve_certified(&heavier, Some(&vectors))?;
         Ok(CenteredFit { center, decomposed, objective })
     }
 
-    /// The wanted subspace, roughly: to judge samples by.
+    /// The subspace, approximately, to compute distances from.
     fn solve_approx<G: FitBackend>(
         &self,
         point: &G::Point,
         support: &[bool],
         start: &G::Vectors,
-        ground: &mut G,
+        backend: &mut G,
     ) -> Result<G::Vectors> {
         let around = FitWeights { point, weighting: self.weighting, support: Some(support), factors: None };
         if self.loss == Loss::SquaredCosine {
-            return ground.solve_approx(&around, Some(start));
+            return backend.solve_approx(&around, Some(start));
         }
-        let IrlsState { vectors, factors, .. } = self.reweighted(&around, Some(start), ground)?;
-        ground.solve_approx(&FitWeights { factors: Some(&factors), ..around }, Some(&vectors))
+        let IrlsState { vectors, factors, .. } = self.reweighted(&around, Some(start), backend)?;
+        backend.solve_approx(&FitWeights { factors: Some(&factors), ..around }, Some(&vectors))
     }
 
     /// The steps of AE-1.
@@ -105,31 +105,31 @@ impl SubspaceFit {
         &self,
         around: &FitWeights<'_, G::Point>,
         start: Option<&G::Vectors>,
-        ground: &mut G,
+        backend: &mut G,
     ) -> Result<IrlsState<G::Vectors>> {
         let FitWeights { point, weighting, support, .. } = *around;
-        let mut vectors = ground.solve_approx(around, start)?;
+        let mut vectors = backend.solve_approx(around, start)?;
         let mut objective = Vec::with_capacity(STEPS + 1);
         loop {
             self.require_found::<G>(&vectors)?;
-            let measured = ground.distances(point, &vectors)?;
+            let measured = backend.distances(point, &vectors)?;
             objective.push(sine_loss::objective(&measured.sines, &measured.lengths, support));
             let factors = sine_loss::factors(&measured.sines);
             if objective.len() == STEPS {
                 return Ok(IrlsState { vectors, factors, objective });
             }
             let heavier = FitWeights { point, weighting, support, factors: Some(&factors) };
-            vectors = ground.solve_approx(&heavier, Some(&vectors))?;
+            vectors = backend.solve_approx(&heavier, Some(&vectors))?;
         }
     }
 
-    /// Fewer vectors than components: the samples that speak have no more directions.
+    /// Rejects fewer vectors than components: the active samples have a lower rank.
     fn require_found<G: FitBackend>(&self, vectors: &G::Vectors) -> Result<()> {
         let found = G::count(vectors);
         if found >= self.d {
             return Ok(());
         }
         require_directions(found > 0, self.samples)?;
-        Err(Error::RankTooSmall { n_components: self.d, rank: found, of: "the samples that the screen keeps" })
+        Err(Error::RankTooSmall { n_components: self.d, rank: found, of: "the support of the screen" })
     }
 }

@@ -1,7 +1,7 @@
 //! A screen without a fit, as a step before any estimator: the support, the measure of each sample, and the same measure
 //! for new samples.
 //!
-//! | screen | measure | trusted |
+//! | screen | measure | support |
 //! |---|---|---|
 //! | cone | the angle to the pivot, in degrees | within the cone |
 //! | outlyingness | o, the largest standardised distance along the directions | o^(2/3) within 97.5 % of the bulk, were it normal |
@@ -31,18 +31,18 @@ use crate::screen::outlyingness::{self, ProjectionStats, bulk_limit};
 use crate::screen::report::ConeReport;
 use crate::screen::unit_directions::unit_directions;
 
-/// What a screen found, and how it measures.
+/// The result of a screen, which also measures new samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FittedScreen {
-    /// Which samples are trusted.
+    /// The support: true for the samples that the screen selects.
     pub support: Vec<bool>,
-    /// The measure of each sample: larger is worse; not a number for a sample at the center of a cone.
+    /// The measure of each sample: larger is worse; NaN for a sample at the center of a cone.
     pub measures: Vec<f64>,
-    /// The largest measure that is trusted.
+    /// The largest measure within the support.
     pub cutoff: f64,
-    /// What the cone found, when there was one.
+    /// The pivot and tau of the cone screen.
     pub cone: Option<ConeReport>,
-    /// What the user should know.
+    /// Warnings of the screen.
     pub warnings: Vec<String>,
     features: usize,
     rule: Rule,
@@ -81,7 +81,7 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             FittedScreen {
                 support,
                 measures: Vec::new(),
-                cutoff: report.angle_degrees,
+                cutoff: report.max_angle,
                 cone: Some(report),
                 warnings: Vec::new(),
                 features: source.shape().features,
@@ -114,7 +114,7 @@ fn fit_screened<R: Runner>(screen: &Outlyingness, seed: u64, source: &dyn Source
     })
 }
 
-/// Angles of samples to a direction, in degrees; not a number for a sample at the center.
+/// Angles of samples to a direction, in degrees; NaN for a sample at the center.
 fn angles<R: Runner>(
     center: &[f64],
     pivot: &Matrix,
@@ -135,22 +135,22 @@ fn angles<R: Runner>(
 }
 
 impl Model {
-    /// Angles of the samples of the fit to the pivot of the cone, in degrees, seen from the model's center; not a number
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees, relative to the model's center; NaN
     /// for a sample there. `source` is the data of the fit, since a model does not hold the pivot itself.
     pub fn cone_angles<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
         self.check_width(source.shape())?;
-        let (Some(report), Screen::Cone(cone)) = (&self.cone, &self.config.screen) else {
+        let (Some(report), Screen::Cone(cone)) = (&self.report.cone, &self.config.screen) else {
             return Err(Error::invalid_argument("this model has no cone; fit one with the cone as its screen"));
         };
         let samples = source.shape().samples;
-        if samples != self.support.len() {
+        if samples != self.report.support.len() {
             return Err(Error::invalid_argument(format!(
                 "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
-                self.support.len()
+                self.report.support.len()
             )));
         }
-        let pivot = unit_directions(&[report.pivot], &self.center, source)?;
-        angles(&self.center, &pivot, cone.cosine, source, runner)
+        let pivot = unit_directions(&[report.pivot], &self.subspace.center, source)?;
+        angles(&self.subspace.center, &pivot, cone.cosine, source, runner)
     }
 }
 

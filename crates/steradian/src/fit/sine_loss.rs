@@ -16,7 +16,7 @@ pub(crate) const STEPS: usize = 5;
 /// delta: sines below count as this, so that a sample on the subspace does not take all the weight.
 const LEAST_SINE: f64 = 1e-6;
 
-/// What the steps make small, over the samples that speak.
+/// The objective that the steps minimize, over the active samples.
 pub(crate) fn objective(sines: &[f64], lengths: &[f64], support: Option<&[bool]>) -> f64 {
     let active = |i: usize| lengths[i] > 0.0 && support.is_none_or(|support| support[i]);
     let smoothed = |sine: f64| {

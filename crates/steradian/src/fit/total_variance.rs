@@ -28,11 +28,11 @@ use crate::numeric::statistics::{bulk, robust_scale};
 pub(crate) struct Explained {
     pub variances: Vec<f64>,
     pub total: f64,
-    /// Whether these are of the covariance; else they are robust.
+    /// True if the variances are eigenvalues of the covariance, false if they are robust.
     pub classical: bool,
 }
 
-/// Whether eigenvalues are those of the covariance of all samples, and so are variances.
+/// True if the eigenvalues are those of the covariance of all samples, and with them the variances.
 pub(crate) fn is_classical(config: &Config) -> bool {
     config.weighting == Weighting::Uniform && config.screen == Screen::None
 }

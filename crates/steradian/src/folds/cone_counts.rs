@@ -1,13 +1,12 @@
-//! Counts of samples within a cone around each sample: tau of the trimmed angular embedding, without an n x n matrix.
+//! Counts of samples within the cone around each sample: tau of the trimmed angular embedding, without an n x n matrix.
 //!
 //! | paper | here |
 //! |---|---|
 //! | cos eta | `threshold` |
 //! | tau_i | n - `neighbours[i]` |
 //!
-//! GramMatrix of a tile come from a product in single precision; [`kernel::cone`](crate::kernel::cone) counts those that
-//! clear the threshold by more than their rounding error, and the [rule](super::ConePredicate) decides the others. Cost: one
-//! pair pass, n^2 D flops.
+//! The cosines of a tile are a product in f32; [`cosine_counts`] counts those that differ from the threshold by more than
+//! their rounding error, and the [predicate](super::ConePredicate) classifies the others. Cost: one pair pass, n^2 D flops.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -21,35 +20,35 @@ use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
 use crate::numeric::linalg::add_outer_single;
 
-/// Rows of a tile: converting them is then a small part of the work.
+/// Rows per tile: enough that their conversion is a small part of the work.
 pub(crate) const CONE_TILE_ROWS: usize = 512;
 
-/// Counts neighbours by tiles.
+/// The pair fold that counts the samples within each cone.
 #[derive(Debug)]
 pub struct ConeCounts<'a> {
     rule: ConePredicate<'a>,
     samples: usize,
-    /// Weights of the rows of each tile, measured when the tile is first met.
+    /// Weights of the rows of each tile, computed on first use.
     weights: Vec<OnceLock<Vec<f64>>>,
 }
 
 impl<'a> ConeCounts<'a> {
-    /// Samples that the rule calls near are neighbours.
+    /// Counts for this predicate, over this many samples.
     pub fn new(rule: ConePredicate<'a>, samples: usize) -> Self {
         let weights = (0..samples.div_ceil(CONE_TILE_ROWS)).map(|_| OnceLock::new()).collect();
         Self { rule, samples, weights }
     }
 
     fn weights_of(&self, block: &Block<'_>) -> Vec<f64> {
-        let measured = || self.rule.directions().weights(block, 0..block.rows());
+        let compute = || self.rule.directions().weights(block, 0..block.rows());
         let whole = block.rows() == CONE_TILE_ROWS.min(self.samples - block.first());
         if block.first().is_multiple_of(CONE_TILE_ROWS) && whole {
-            return self.weights[block.first() / CONE_TILE_ROWS].get_or_init(measured).clone();
+            return self.weights[block.first() / CONE_TILE_ROWS].get_or_init(compute).clone();
         }
-        measured()
+        compute()
     }
 
-    /// GramMatrix of all pairs in single precision: left x right.
+    /// Cosines of all pairs in f32: left x right.
     fn cosines(&self, (left, a_weights): (&Block<'_>, &[f64]), (right, b_weights): (&Block<'_>, &[f64])) -> Vec<f32> {
         let mut tile = vec![0.0; left.rows() * right.rows()];
         let (mut a, mut b) = (vec![0.0; left.rows() * panel::COLUMNS], vec![0.0; right.rows() * panel::COLUMNS]);
@@ -64,12 +63,12 @@ impl<'a> ConeCounts<'a> {
     }
 }
 
-/// The answer, and what one tile adds to it.
+/// Counts within the cones: of all samples, or of one tile.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NeighbourCounts {
-    /// Samples within the cone around each sample, itself included; 0 for a sample without direction.
+    /// Number of samples within the cone around each sample, itself included; 0 for a sample without direction.
     pub neighbours: Vec<u32>,
-    /// Whether each sample has a direction.
+    /// True for each active sample.
     pub active: Vec<bool>,
 }
 
@@ -93,7 +92,7 @@ impl PairFold for ConeCounts<'_> {
         let (mut a, mut b) = (none(&left_weights), none(&right_weights));
         let bounds = self.rule.bounds();
         let same = left.first() == right.first();
-        // A row of a tile on the diagonal begins behind the sample itself.
+        // A row of a tile on the diagonal starts after the sample itself.
         let from = |i: usize| if same { i + 1 } else { 0 };
         let mut undecided = Vec::new();
         for (i, row) in tile.chunks_exact(right.rows()).enumerate().filter(|(i, _)| left_weights[*i] > 0.0) {
@@ -104,7 +103,7 @@ impl PairFold for ConeCounts<'_> {
                 undecided.extend(close.map(|j| (i, j)));
             }
         }
-        // One without direction has a cosine of 0 to all; where that is inside, it was counted and must not be.
+        // A sample without direction has cosine 0 to all others; if that is within the cone, the count includes it wrongly.
         if bounds.sure <= 0.0 {
             for (j, _) in right_weights.iter().enumerate().filter(|(_, w)| **w == 0.0) {
                 let counted = (0..left.rows()).filter(|&i| left_weights[i] > 0.0 && from(i) <= j);

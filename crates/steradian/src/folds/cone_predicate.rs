@@ -1,12 +1,12 @@
-//! The rule of a cone: whether two samples lie within it of each other, decided without rounding errors.
+//! The cone predicate: true if two samples are within each other's cone, independent of rounding errors.
 //!
 //! | paper | here |
 //! |---|---|
 //! | cos eta | `threshold` |
 //!
-//! GramMatrix come from products in single precision, and whoever clears the threshold by more than [`single_error`] is
-//! decided. The others are computed in double precision, and a pair that is still within [`NEAR`] of the threshold is
-//! decided by [`exact_cosine`], so that decisions do not depend on the order of summation.
+//! Cosines are first computed in f32; a pair that differs from the threshold by more than [`single_error`] is decided. The
+//! others are computed in f64, and a pair that is still within [`EXACT_RECHECK_MARGIN`] of the threshold is decided by
+//! [`exact_cosine`], so that decisions do not depend on the order of summation.
 
 use std::ops::Range;
 
@@ -21,19 +21,19 @@ use crate::kernel::fused::SplitCenter;
 use crate::kernel::panel;
 use crate::numeric::linalg::Matrix;
 
-/// GramMatrix this close to the threshold are decided in twice the working precision.
-const NEAR: f64 = 1e-9;
-/// Where more than one in this many pairs of a tile is undecided, the whole tile is computed in double precision.
+/// Distance from the threshold below which an f64 cosine is computed again in twice that precision.
+const EXACT_RECHECK_MARGIN: f64 = 1e-9;
+/// If more than one in this many pairs of a tile is undecided, the whole tile is computed in f64.
 const MANY_UNDECIDED: usize = 64;
 
-/// The largest error of a cosine in single precision: a sum over a panel rounds each of its terms once, sums of panels
-/// once a panel, directions a few times; all relative to the sum of magnitudes, which is at most 1.
+/// The largest error of an f32 cosine: a sum over a panel rounds once per term, the sum of panels once per panel, and
+/// directions a few times; all relative to the sum of magnitudes, which is at most 1.
 fn single_error(features: usize) -> f64 {
     let roundings = features.min(panel::COLUMNS) + features.div_ceil(panel::COLUMNS) + 16;
     1.01 * roundings as f64 * 0.5 * f64::from(f32::EPSILON)
 }
 
-/// Samples seen from a center, and how near they must be to be within each other's cone.
+/// Centered samples, and the cosine from which on two of them are within each other's cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConePredicate<'a> {
     directions: WeightedRows<'a>,
@@ -43,7 +43,7 @@ pub struct ConePredicate<'a> {
 }
 
 impl<'a> ConePredicate<'a> {
-    /// Samples whose cosine is at least `threshold` are within the cone.
+    /// The predicate that a cosine is at least `threshold`.
     pub fn new(directions: WeightedRows<'a>, cosine: Cosine, threshold: f64) -> Self {
         Self { split: SplitCenter::new(directions.center()), directions, cosine, threshold }
     }
@@ -52,7 +52,7 @@ impl<'a> ConePredicate<'a> {
         &self.directions
     }
 
-    /// The angle of a cosine, in radians: between directions, or between lines where opposites are the same.
+    /// The angle of a cosine, in radians: between directions, or between lines for [`Cosine::Abs`].
     pub(crate) fn angle_of(&self, cosine: f64) -> f64 {
         let folded = if self.cosine == Cosine::Abs { cosine.abs() } else { cosine };
         folded.clamp(-1.0, 1.0).acos()
@@ -63,13 +63,13 @@ impl<'a> ConePredicate<'a> {
         self.threshold.clamp(-1.0, 1.0).acos()
     }
 
-    /// What a cosine in single precision decides.
+    /// The bounds that decide a cosine in f32.
     pub(crate) fn bounds(&self) -> Bounds {
         let features = self.directions.center().len();
         Bounds::new(self.threshold, single_error(features), self.cosine == Cosine::Abs)
     }
 
-    /// Unit directions of some consecutive rows in single precision, in some columns.
+    /// Writes some columns of the directions of consecutive rows, in f32.
     pub(crate) fn write_directions(
         &self,
         block: &Block<'_>,
@@ -81,20 +81,24 @@ impl<'a> ConePredicate<'a> {
         cosine_counts::directions(block, rows, columns, self.directions.center(), &self.split, weights, out);
     }
 
-    /// Whether a cosine lies within the cone; `exact` decides close calls.
+    /// True if a cosine is within the cone; `exact` is called if it is close to the threshold.
     pub(crate) fn near(&self, cosine: f64, exact: impl FnOnce() -> f64) -> bool {
         let folded = |c: f64| if self.cosine == Cosine::Abs { c.abs() } else { c };
         let rough = folded(cosine);
-        if (rough - self.threshold).abs() > NEAR { rough >= self.threshold } else { folded(exact()) >= self.threshold }
+        if (rough - self.threshold).abs() > EXACT_RECHECK_MARGIN {
+            rough >= self.threshold
+        } else {
+            folded(exact()) >= self.threshold
+        }
     }
 }
 
-/// GramMatrix of the undecided pairs of a tile in double precision.
+/// Cosines of the undecided pairs of a tile, in f64.
 pub(crate) struct Doubles<'a, 'b> {
     center: &'a [f64],
     left: (&'a Block<'b>, &'a [f64]),
     right: (&'a Block<'b>, &'a [f64]),
-    /// All of them at once, where many are needed.
+    /// All cosines of the tile, if many are needed.
     tile: Option<Matrix>,
 }
 
@@ -123,23 +127,23 @@ impl<'a, 'b> Doubles<'a, 'b> {
     }
 }
 
-/// The cosine between two samples seen from the center, with sums in twice the working precision.
+/// The cosine between two centered samples, with sums in twice the precision of f64.
 pub(crate) fn exact_cosine(a: (&Block<'_>, usize), b: (&Block<'_>, usize), center: &[f64]) -> f64 {
     let (x, y) = (scaled_row(a, center), scaled_row(b, center));
     (dot(&x, &y) / dot(&x, &x).sqrt() / dot(&y, &y).sqrt()).clamp(-1.0, 1.0)
 }
 
-/// A sample minus the center, times a power of two that brings it near length 1: no rounding, no overflow.
+/// A centered sample times a power of 2, so that its norm is close to 1: no overflow, and no rounding by the factor.
 fn scaled_row((block, row): (&Block<'_>, usize), center: &[f64]) -> Vec<f64> {
-    let length = panel::lengths(block, row..row + 1, center)[0].from_center;
-    let scale = (-length.log2().floor()).clamp(-1000.0, 1000.0).exp2();
+    let norm = panel::lengths(block, row..row + 1, center)[0].from_center;
+    let scale = (-norm.log2().floor()).clamp(-1000.0, 1000.0).exp2();
     let mut sample = vec![0.0; center.len()];
     block.read_row(row, &mut sample);
     sample.iter_mut().zip(center).for_each(|(x, c)| *x = (*x - c) * scale);
     sample
 }
 
-/// A dot product whose every rounding error is summed too (Ogita, Rump and Oishi 2005).
+/// A dot product with compensated summation (Ogita, Rump and Oishi 2005).
 fn dot(x: &[f64], y: &[f64]) -> f64 {
     let (mut sum, mut error) = (0.0f64, 0.0f64);
     for (a, b) in x.iter().zip(y) {
@@ -158,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_exact_cosine_is_exact_where_sums_cancel() {
-        // (1, 2^60, -2^60) . (1, 1, 1) = 1, which a plain sum may lose.
+        // (2^60, 1, -2^60) . (1, 1, 1) = 1, which a naive sum may lose.
         let big = 2f64.powi(60);
         assert_eq!(dot(&[big, 1.0, -big], &[1.0, 1.0, 1.0]), 1.0);
         let data = [1e150, 0.0, 1e-150, 1e-150];

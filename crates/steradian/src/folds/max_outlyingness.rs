@@ -1,6 +1,6 @@
-//! The largest robust z-score of each sample over some projection directions.
+//! Outlyingness: the largest robust z-score of each sample over some projection directions.
 //!
-//! Cost: one pass, 2 n D l flops, 8 bytes a sample.
+//! Cost: one pass, 2 n D l flops, 8 bytes per sample.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,10 +14,10 @@ use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::LocationScale;
 
-/// Deviations from a hyperplane within this many times the limit of flatness are rounding.
+/// Deviations from a hyperplane up to this multiple of `flat` are rounding errors.
 const ON_PLANE: f64 = 10.0;
 
-/// Looks along the columns of some vectors.
+/// The fold that computes the outlyingness over the columns of some vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MaxOutlyingness<'a> {
     directions: WeightedRows<'a>,
@@ -27,7 +27,7 @@ pub struct MaxOutlyingness<'a> {
 }
 
 impl<'a> MaxOutlyingness<'a> {
-    /// Where the bulk lies along each column is known; a spread up to `flat` is none.
+    /// Outlyingness with location and scale per column of `vectors`; a scale of at most `flat` counts as 0.
     pub(crate) fn new(
         directions: WeightedRows<'a>,
         vectors: &Matrix,
@@ -41,13 +41,14 @@ impl<'a> MaxOutlyingness<'a> {
     }
 }
 
-/// For one sample with these projections. Where the bulk has no spread, a sample is on its plane or infinitely far.
+/// The outlyingness of one sample with these projections. Where the scale is 0, a sample is on the hyperplane of the
+/// majority, or has infinite outlyingness.
 pub(crate) fn farthest(projections: &[f64], spreads: &[LocationScale], flat: f64) -> f64 {
     projections.iter().zip(spreads).fold(0.0, |most, (y, spread)| {
-        let away = (y - spread.location).abs();
+        let deviation = (y - spread.location).abs();
         if spread.scale > flat {
-            most.max(away / spread.scale)
-        } else if away <= ON_PLANE * flat {
+            most.max(deviation / spread.scale)
+        } else if deviation <= ON_PLANE * flat {
             most
         } else {
             f64::INFINITY
@@ -55,36 +56,40 @@ pub(crate) fn farthest(projections: &[f64], spreads: &[LocationScale], flat: f64
     })
 }
 
-/// The distances of some samples, in data order.
+/// Outlyingness of some samples, in data order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct FarthestSum(#[serde(with = "packed")] Vec<f64>);
+pub struct MaxOutlyingnessAccumulator(#[serde(with = "packed")] Vec<f64>);
 
 impl Fold for MaxOutlyingness<'_> {
     const NAME: &'static str = "outlyingness";
 
-    type Accumulator = FarthestSum;
+    type Accumulator = MaxOutlyingnessAccumulator;
     type Out = Vec<f64>;
 
     fn accumulator_bytes(&self) -> usize {
-        0 // grows with the rows of a cell; all cells together hold the answer once
+        0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
-    fn empty(&self) -> FarthestSum {
-        FarthestSum::default()
+    fn empty(&self) -> MaxOutlyingnessAccumulator {
+        MaxOutlyingnessAccumulator::default()
     }
 
-    fn add(&self, sum: &mut FarthestSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut MaxOutlyingnessAccumulator, block: &Block<'_>) -> Result<()> {
         let (y, _) = self.operand.project(block, self.directions.weigher(block));
-        sum.0.extend(y.chunks(self.spreads.len()).map(|y| farthest(y, &self.spreads, self.flat)));
+        accumulator.0.extend(y.chunks(self.spreads.len()).map(|y| farthest(y, &self.spreads, self.flat)));
         Ok(())
     }
 
-    fn merge(&self, mut left: FarthestSum, right: FarthestSum) -> FarthestSum {
+    fn merge(
+        &self,
+        mut left: MaxOutlyingnessAccumulator,
+        right: MaxOutlyingnessAccumulator,
+    ) -> MaxOutlyingnessAccumulator {
         left.0.extend(right.0);
         left
     }
 
-    fn finish(&self, sum: FarthestSum) -> Result<Vec<f64>> {
-        Ok(sum.0)
+    fn finish(&self, total: MaxOutlyingnessAccumulator) -> Result<Vec<f64>> {
+        Ok(total.0)
     }
 }

@@ -21,7 +21,7 @@ use rayon::prelude::*;
 
 pub(crate) use crate::kernel::digit_counts::DIGITS;
 pub use crate::kernel::operand::Precision;
-pub use anchor_counts::{AnchorCounts, AnchorCountsSum, Anchors, ConeSizes};
+pub use anchor_counts::{AnchorCounts, Anchors, CandidateCounts, ConeSizes};
 pub(crate) use cone_counts::CONE_TILE_ROWS;
 pub use cone_counts::{ConeCounts, NeighbourCounts};
 pub use cone_predicate::ConePredicate;
@@ -33,19 +33,19 @@ pub use distances::{Distances, SampleDistances};
 pub use gram::Gram;
 pub(crate) use gram::TILE_ROWS;
 pub(crate) use max_outlyingness::farthest;
-pub use max_outlyingness::{FarthestSum, MaxOutlyingness};
-pub use mean::{ColumnMeans, MomentsSum};
-pub use operator_product::{Coefficients, OperatorProduct, SketchSum};
+pub use max_outlyingness::{MaxOutlyingness, MaxOutlyingnessAccumulator};
+pub use mean::{ColumnMeans, MeanAccumulator};
+pub use operator_product::{Coefficients, OperatorProduct, OperatorProductAccumulator};
 pub use projection::{Projection, Projections, Units};
-pub use scatter::{Scatter, ScatterSum};
-pub use select_columns::{GatheredSum, SelectColumns};
-pub use select_rows::{ChosenRowsSum, SelectRows};
-pub use spatial_gradient::{PullSum, SpatialGradient};
+pub use scatter::{Scatter, ScatterAccumulator};
+pub use select_columns::{SelectColumns, SelectedColumns};
+pub use select_rows::{SelectRows, SelectedRows};
+pub use spatial_gradient::{SpatialGradient, SpatialGradientAccumulator};
 pub use weighted_rows::WeightedRows;
 
-/// Adds `right` to `left`, number by number, by the current threads together.
+/// Adds `right` to `left` elementwise, on the current thread pool.
 fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
-    /// Fewer numbers are not worth a task.
+    /// Elements per task.
     const PART: usize = 1 << 15;
     left.par_chunks_mut(PART).zip(right.par_chunks(PART)).for_each(|(left, right)| {
         left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);

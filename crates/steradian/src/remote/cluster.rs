@@ -1,9 +1,9 @@
-//! The runner on a cluster: the control flow of a fit runs in this process, passes run where the rows are, and partial
-//! results come back.
+//! The runner on a cluster: the driver runs the control flow of a fit, each worker reduces its partition in a pass, and the
+//! driver receives one partial result.
 //!
-//! A [`Dispatch`](super::source::Dispatch) knows how to run a [`Job`] on every part of the data and to merge the sums along a fixed tree; Dask's
-//! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`RemoteSource`] a [`Source`] whose few single samples
-//! are fetched when a fit looks at them.
+//! A [`Dispatch`](super::source::Dispatch) runs a [`Job`] on every part of the data and merges the partial results along a
+//! fixed tree; those for Dask and Spark are in the Python package. [`Cluster`] is the [`Runner`] on top of it, and
+//! [`RemoteSource`] the [`Source`], which fetches single samples when a fit reads them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 
-/// Runs passes where the rows are, and all else on threads of this process.
+/// The runner that sends passes to the workers and runs all other work on threads of this process.
 pub struct Cluster<'a> {
     remote: &'a RemoteSource<'a>,
     local: Local,
@@ -23,7 +23,7 @@ pub struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// For the rows of `remote` and its views; `local` is for work outside of passes.
+    /// A runner for the rows of `remote` and its views; `local` runs the work outside of passes.
     pub fn new(remote: &'a RemoteSource<'a>, local: Local) -> Self {
         Self { remote, local, passes: AtomicUsize::new(0) }
     }
@@ -33,13 +33,13 @@ impl Runner for Cluster<'_> {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let job = Job::over(fold, source, self.remote)?;
         let pass = self.passes.fetch_add(1, Ordering::Relaxed) + 1;
-        let sum = self.remote.dispatch().sum(&job, F::NAME, pass)?;
-        job.finish(fold, &sum, self.remote.shape().samples)
+        let total = self.remote.dispatch().sum(&job, F::NAME, pass)?;
+        job.finish(fold, &total, self.remote.shape().samples)
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, _: &dyn Source, _: usize) -> Result<F::Out> {
         Err(Error::invalid_argument(format!(
-            "the pass \"{}\" compares every pair of samples, and on a cluster rows stay where they are; fit on one machine",
+            "the pass \"{}\" compares every pair of samples, which a cluster does not support; fit on one machine",
             fold.name()
         )))
     }

@@ -1,4 +1,4 @@
-//! Passes in other processes: jobs, partial results, and a cluster as a runner.
+//! Passes in other processes: jobs, partial results, and the runner on a cluster.
 
 pub(crate) mod cluster;
 pub(crate) mod job;

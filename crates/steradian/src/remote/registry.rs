@@ -1,4 +1,4 @@
-//! The registry of folds: any fold behind one trait, and the list by which a worker reads a fold from its name.
+//! The registry of folds: a trait object for any fold, and the list from which a worker reads a fold by its name.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use crate::folds::{
 
 /// A fold of any type.
 pub(super) trait AnyFold: Sync {
-    /// Its name in the registry.
+    /// Name in the registry.
     fn name(&self) -> &'static str;
 
-    /// The fold as bytes, which [`read`] reads.
+    /// Serializes the fold for [`read`].
     fn bytes(&self) -> Result<Vec<u8>>;
 
-    /// Rows of a cell of the grid, for data of this shape.
+    /// Rows per leaf of the grid, for data of this shape.
     fn leaf_rows(&self, samples: usize, features: usize) -> usize;
 
-    /// The sum of a part of the data by a grid of its own.
+    /// The partial result of a part of the data on its own grid.
     fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<PartialResult>;
 
-    /// The sum of a part by the grid of all `samples`.
+    /// The partial result of a part on the grid of all `samples`.
     fn sum_leaves(
         &self,
         job: u64,
@@ -40,7 +40,7 @@ pub(super) trait AnyFold: Sync {
         runner: &Local,
     ) -> Result<PartialResult>;
 
-    /// The sum of two neighbours, the earlier rows first.
+    /// Merges two partial results of adjacent rows, the earlier rows first.
     fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult>;
 }
 
@@ -73,36 +73,36 @@ impl<F: Fold> AnyFold for F {
         runner: &Local,
     ) -> Result<PartialResult> {
         let grid = Grid::new(samples, source.shape().features, self.accumulator_bytes());
-        let size = grid.leaf_rows();
+        let leaf_rows = grid.leaf_rows();
         if rows.end > samples
-            || !rows.start.is_multiple_of(size)
-            || (rows.end < samples && !rows.end.is_multiple_of(size))
+            || !rows.start.is_multiple_of(leaf_rows)
+            || (rows.end < samples && !rows.end.is_multiple_of(leaf_rows))
         {
             return Err(Error::invalid_argument(format!(
-                "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
-                 {size} and end there or with the data"
+                "rows {rows:?} are not aligned to the reduction grid of {samples} samples; start and end parts at multiples \
+                 of {leaf_rows} rows (or at the end of the data)"
             )));
         }
-        let forest = runner.run_leaves(self, source, grid, rows.start / size..rows.end.div_ceil(size))?;
+        let forest = runner.run_leaves(self, source, grid, rows.start / leaf_rows..rows.end.div_ceil(leaf_rows))?;
         Ok(PartialResult::new::<F>(job, rows, PartialState::Leaves(forest)))
     }
 
     fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult> {
-        let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, self)?;
-        Ok(PartialResult::new::<F>(job, left.rows().start..right.rows().end, pieces))
+        let state = left.state::<F>()?.merge(right.state::<F>()?, self)?;
+        Ok(PartialResult::new::<F>(job, left.rows().start..right.rows().end, state))
     }
 }
 
 macro_rules! registry {
     ($($fold:ty),* $(,)?) => {
-        /// The names of the folds that [`read`] knows.
+        /// The names of the registered folds.
         const NAMES: &[&str] = &[$(<$fold>::NAME),*];
 
         /// The fold of this name from the bytes of [`AnyFold::bytes`].
         pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
             match name {
                 $(name if name == <$fold>::NAME => Ok(Arc::new(from_bytes::<$fold>(bytes, "a job")?)),)*
-                _ => Err(Error::invalid_data(format!("the job names a pass \"{name}\", which this version does not have"))),
+                _ => Err(Error::invalid_data(format!("the pass \"{name}\" of the job is not supported by this version"))),
             }
         }
     };
@@ -123,8 +123,8 @@ registry![
     ConeSizes<'static>,
 ];
 
-/// Whether [`read`] knows a fold of this name.
-pub(super) fn knows(name: &str) -> bool {
+/// True if a fold of this name is registered.
+pub(super) fn contains(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_known() {
+    fn names_are_unique_and_registered() {
         let mean = ColumnMeans::new(3, None);
         let read = read(ColumnMeans::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
         assert_eq!(read.name(), "mean");
         assert_eq!(read.bytes().unwrap(), AnyFold::bytes(&mean).unwrap());
-        assert!(!knows("unknown"));
+        assert!(!contains("unknown"));
         let unique: std::collections::BTreeSet<&str> = NAMES.iter().copied().collect();
         assert_eq!(unique.len(), NAMES.len(), "{NAMES:?}");
     }

@@ -1,14 +1,14 @@
-//! The cone of the trimmed angular embedding: keep the samples near the sample that has most others near it.
+//! The cone screen of the trimmed angular embedding: the support is the cone around the sample with the smallest tau.
 //!
 //! | paper | here |
 //! |---|---|
-//! | eta | `angle`, in degrees |
-//! | C = U'U | `cosines`, where it is there; else tiles of it, one at a time |
+//! | eta | `max_angle`, in degrees |
+//! | C = U'U | `cosines`, if it is in memory; else tiles of it, one at a time |
 //! | tau_i = Count(u_i'U < cos eta) | `tau[i]` |
 //! | tau_min | `tau[pivot]` |
 //!
-//! A cosine counts as inside when it is at least cos eta - 4 eps. Cost: one pair pass of n^2 D flops, or none when the
-//! n x n matrix is there, or the rounds of [`elimination`]; one more pass for the kept samples.
+//! A sample is inside a cone if its cosine to the pivot is at least cos eta - 4 eps. Cost: one pair pass of n^2 D
+//! flops, or none if the Gram matrix is in memory, or the rounds of [`elimination`]; and one pass for the support.
 
 use rayon::prelude::*;
 
@@ -29,33 +29,34 @@ use crate::folds::{
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 
-/// Room below the threshold, so that exact ties are inside on every machine.
+/// Margin below the threshold, so that exact ties are inside on every CPU.
 const TIE_TOLERANCE: f64 = 4.0 * f64::EPSILON;
-/// Room below the automatic threshold, which is itself a computed cosine.
-const AUTO_ROOM: f64 = 1e-12;
-/// Bytes of the cosines of one group of samples to all others.
+/// Margin below the automatic threshold, which is itself a computed cosine.
+const AUTO_TOLERANCE: f64 = 1e-12;
+/// Bytes of the cosines between one group of samples and all samples.
 const GROUP_BYTES: usize = 32 << 20;
-/// Sums of squared cosines this close (relative) are tied.
+/// Relative difference up to which sums of squared cosines are tied.
 const DENSITY_TIE: f64 = 1e-12;
 
-/// Directions seen from a center, with their n x n matrix of cosines where it is there.
+/// Samples relative to a center, and their n x n matrix of cosines if it is in memory.
 pub(crate) struct ConeInput<'a> {
     pub source: &'a dyn Source,
     pub center: &'a [f64],
     pub cosines: Option<&'a Matrix>,
+    /// One flag per sample: it has a non-zero norm. Given together with `cosines`.
     pub active: Option<&'a [bool]>,
     /// The seed of random choices.
     pub seed: u64,
 }
 
-/// Finds the pivot and the kept samples.
+/// Finds the pivot and the support, the samples inside its cone.
 pub(crate) fn screen(cone: &Cone, directed: &ConeInput<'_>, runner: &impl Runner) -> Result<(ConeReport, Vec<bool>)> {
     let n = directed.source.shape().samples;
-    let (degrees, threshold) = match cone.angle {
+    let (degrees, threshold) = match cone.max_angle {
         Angle::Degrees(degrees) => (degrees, degrees.to_radians().cos() - TIE_TOLERANCE),
         Angle::Auto => {
             let cosine = half_cone(cone.cosine, directed, runner)?.max(0.0);
-            (cosine.min(1.0).acos().to_degrees(), cosine - AUTO_ROOM)
+            (cosine.min(1.0).acos().to_degrees(), cosine - AUTO_TOLERANCE)
         }
     };
     let rule = ConePredicate::new(directed.directions(), cone.cosine, threshold);
@@ -76,36 +77,38 @@ pub(crate) fn screen(cone: &Cone, directed: &ConeInput<'_>, runner: &impl Runner
     };
     let support = directed.inside(&rule, pivot, &found.active, runner)?;
     let ConeTotals { tau, elimination, .. } = found;
-    Ok((ConeReport { pivot, tau, angle_degrees: degrees, elimination }, support))
+    Ok((ConeReport { pivot, tau, max_angle: degrees, elimination }, support))
 }
 
-/// Whether candidates are eliminated, where there is no n x n matrix.
+/// True if the pivot search without a Gram matrix uses successive elimination.
 pub(crate) fn eliminates(cone: &Cone, shape: &Shape) -> bool {
-    match cone.counting {
+    match cone.pivot_search {
         PivotSearch::Auto => elimination::pays(shape),
         PivotSearch::Exact => false,
         PivotSearch::Elimination => true,
     }
 }
 
-/// Who has how many others outside its cone.
+/// Tau of each sample, and the candidates for the pivot.
 struct ConeTotals {
     tau: Vec<i64>,
-    /// The samples of least tau, in order.
+    /// The samples with the smallest tau, in increasing order.
     tied: Vec<usize>,
     active: Vec<bool>,
     elimination: Option<Elimination>,
 }
 
 impl ConeTotals {
-    /// From the neighbours of all samples.
+    /// Totals from the exact numbers of neighbors of all samples.
     fn all(counts: NeighbourCounts) -> Result<Self> {
         let n = counts.active.len() as i64;
         let tau_of = |(&inside, &active): (&u32, &bool)| if active { n - i64::from(inside) } else { n + 1 };
         let tau: Vec<i64> = counts.neighbours.iter().zip(&counts.active).map(tau_of).collect();
         let least = *tau.iter().min().expect("at least two samples");
         if least > n {
-            return Err(Error::invalid_data("all rows are equal to the center; there is no direction to find"));
+            return Err(Error::invalid_data(
+                "all rows are equal to the center, so there is no direction to find; use rows that differ",
+            ));
         }
         let tied = (0..tau.len()).filter(|&i| tau[i] == least).collect();
         Ok(Self { tau, tied, active: counts.active, elimination: None })
@@ -132,10 +135,10 @@ impl ConeInput<'_> {
         Ok(cosine)
     }
 
-    /// ConeCounts from the n x n matrix. Each row by itself, so that threads share nothing.
+    /// Neighbor counts from the matrix of cosines. Each row is counted separately, so threads share no state.
     fn count(&self, rule: &ConePredicate<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
         let n = cosines.rows();
-        let active = self.active.expect("known with the cosines").to_vec();
+        let active = self.active.expect("`active` is given together with `cosines`").to_vec();
         let count = |i: usize| -> Result<u32> {
             if !active[i] {
                 return Ok(0);
@@ -153,7 +156,7 @@ impl ConeInput<'_> {
     fn decide(&self, rule: &ConePredicate<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
         let mut failure = None;
         let inside = rule.near(cosine, || {
-            // One order, so that both rows of a pair decide alike.
+            // A fixed order of the pair, so that both of its rows get the same result.
             self.exact_cosine(i.min(j), i.max(j)).unwrap_or_else(|e| {
                 failure = Some(e);
                 0.0
@@ -162,7 +165,7 @@ impl ConeInput<'_> {
         failure.map_or(Ok(inside), Err)
     }
 
-    /// The samples in the cone around the pivot.
+    /// The support: the samples in the cone around the pivot. One pass without `cosines`.
     fn inside(
         &self,
         rule: &ConePredicate<'_>,
@@ -171,24 +174,25 @@ impl ConeInput<'_> {
         runner: &impl Runner,
     ) -> Result<Vec<bool>> {
         let mut support = vec![false; active.len()];
-        let speaking = (0..active.len()).filter(|&j| active[j]);
+        let active_samples = (0..active.len()).filter(|&j| active[j]);
         if let Some(cosines) = self.cosines {
             let row = cosines.row(pivot);
-            for j in speaking {
+            for j in active_samples {
                 support[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
             }
             return Ok(support);
         }
-        // Close calls are decided in the pass, where the samples are.
+        // Cosines near the threshold are recomputed exactly within the pass, where the samples are in memory.
         let anchors = Anchors::new(rule, &[pivot], &read_sample(self.source, pivot)?, None)?;
         let found = runner.run(&AnchorCounts::new(rule, &anchors, active), self.source)?;
-        for (j, [near, far]) in speaking.zip(found.inside) {
+        for (j, [near, far]) in active_samples.zip(found.inside) {
             support[j] = j == pivot || near + far > 0;
         }
         Ok(support)
     }
 
-    /// GramMatrix of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
+    /// Cosines between some samples and all samples, k x n, and the mask of active samples; columns of the other
+    /// samples are zero. Cost: one pass.
     fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
         let units = unit_directions(samples, self.center, self.source)?;
         let found = runner.run(
@@ -196,23 +200,28 @@ impl ConeInput<'_> {
             self.source,
         )?;
         let mut cosines = Matrix::zeros(samples.len(), found.active.len());
-        let speakers = found.active.iter().enumerate().filter(|(_, active)| **active);
-        for ((j, _), values) in speakers.zip(found.values.chunks(samples.len())) {
+        let active_samples = found.active.iter().enumerate().filter(|(_, active)| **active);
+        for ((j, _), values) in active_samples.zip(found.values.chunks(samples.len())) {
             values.iter().enumerate().for_each(|(i, c)| cosines[(i, j)] = *c);
         }
         Ok((cosines, found.active))
     }
 }
 
-/// The cosine of the smallest cone around a sample that holds half of the samples that have a direction.
+/// Samples per pass of the automatic angle.
+pub(crate) fn group_size(samples: usize) -> usize {
+    (GROUP_BYTES / 8 / samples).clamp(1, 256)
+}
+
+/// The cosine of the half-angle of the smallest cone around a sample that contains half of the active samples.
 fn half_cone(cosine: Cosine, directed: &ConeInput<'_>, runner: &impl Runner) -> Result<f64> {
     let n = directed.source.shape().samples;
     let folded = |c: f64| if cosine == Cosine::Abs { c.abs() } else { c };
     let mut widest = f64::NEG_INFINITY;
-    let group = (GROUP_BYTES / 8 / n).clamp(1, 256);
+    let group = group_size(n);
     for start in (0..n).step_by(group) {
         let samples: Vec<usize> = (start..(start + group).min(n)).collect();
-        // Rows of the matrix where it is there, else a pass for each group.
+        // Rows of the matrix if it is in memory, else one pass per group.
         let (rows, active) = match (directed.cosines, directed.active) {
             (Some(cosines), Some(active)) => {
                 let rows = cosines.data()[start * n..][..samples.len() * n].to_vec();
@@ -230,7 +239,7 @@ fn half_cone(cosine: Cosine, directed: &ConeInput<'_>, runner: &impl Runner) -> 
     Ok(widest)
 }
 
-/// Of some samples, the one with the largest sum of squared cosines to all, the first of those that tie.
+/// The sample with the largest sum of squared cosines to all samples; among ties the one with the lowest index.
 fn densest(samples: &[usize], directed: &ConeInput<'_>, runner: &impl Runner) -> Result<usize> {
     let mut densities = Vec::with_capacity(samples.len());
     for group in samples.chunks(32) {

@@ -123,13 +123,13 @@ fn configs() -> Vec<Config> {
     let mut configs = Vec::new();
     for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
-            configs.push(Config { solver, ..Config::new(method, 2) });
+            configs.push(Config::new(method, 2).with_solver(solver));
         }
     }
-    let cone = Cone { angle: Angle::Auto, ties: Ties::Density, recenter: true, ..Cone::default() };
-    configs.push(Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) });
-    configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
-    configs.push(Config { center: Center::Median, ..Config::new(Method::Ae, 1) });
+    let cone = Cone { max_angle: Angle::Auto, ties: Ties::Density, recenter: true, ..Cone::default() };
+    configs.push(Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)));
+    configs.push(Config::new(Method::Robust, 2).with_scaling(Scaling::Mad));
+    configs.push(Config::new(Method::Ae, 1).with_center(Center::Median));
     configs.push(Config::new(Method::Ae, ComponentCount::VarianceFraction(0.7)));
     configs
 }
@@ -169,7 +169,7 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
 #[test]
 fn a_fit_killed_after_every_single_write_arrives() {
     let x = TestRandom::new(7).samples(600, 5, 2);
-    for config in [Config::new(Method::Angular, 2), Config { solver: Solver::Krylov, ..Config::new(Method::Tae, 2) }] {
+    for config in [Config::new(Method::Angular, 2), Config::new(Method::Tae, 2).with_solver(Solver::Krylov)] {
         let expected = undisturbed(&config, &source(&x));
         let (mut disk, mut starts) = (Disk::default(), 0);
         let model = loop {
@@ -195,9 +195,9 @@ fn passes_go_on_within_cells_and_between_tiles() {
     let pairs = TestRandom::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
     let exact = Screen::Cone(Cone { counting: PivotSearch::Exact, ..Cone::default() });
     for (x, config) in [
-        (&tall, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 1) }),
-        (&wide, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) }),
-        (&pairs, Config { solver: Solver::Krylov, screen: exact, ..Config::new(Method::Tae, 2) }),
+        (&tall, Config::new(Method::Ae, 1).with_solver(Solver::Scatter)),
+        (&wide, Config::new(Method::Ae, 2).with_solver(Solver::Scatter)),
+        (&pairs, Config::new(Method::Tae, 2).with_solver(Solver::Krylov).with_screen(exact)),
     ] {
         let expected = undisturbed(&config, &source(x));
         let whole = CountedSource(&source(x), AtomicUsize::new(0));
@@ -221,7 +221,7 @@ fn passes_go_on_within_cells_and_between_tiles() {
 #[test]
 fn a_cancelled_fit_keeps_what_every_thread_has_summed() {
     let x = TestRandom::new(11).samples(40_000, 4, 2); // 40 cells of four blocks
-    let config = Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) };
+    let config = Config::new(Method::Ae, 2).with_solver(Solver::Scatter);
     let expected = undisturbed(&config, &source(&x));
     for threads in [1, 3] {
         let token = CancelToken::default();
@@ -262,7 +262,7 @@ fn a_journal_of_another_fit_is_refused() {
         let said = fit_in(&Arc::new(Notes::new(disk, usize::MAX)), config, &source(x), 1).unwrap_err().to_string();
         assert!(said.contains(hint) && said.contains("checkpoint"), "{said}");
     };
-    let config = |method| Config { solver: Solver::Krylov, ..Config::new(method, 2) };
+    let config = |method| Config::new(method, 2).with_solver(Solver::Krylov);
     let kept = journal_of(&config(Method::Ae), &x);
     refused(kept.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
     refused(kept.clone(), &config(Method::Angular), &x, "but here it is \"");

@@ -37,7 +37,7 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
                         let base = Config::new(method, ComponentCount::Count(d));
                         let free = chosen(&base, &shape, 2).unwrap();
                         for limit in [None, Some(12 << 20), Some(24 << 20), Some(100 << 20), Some(1 << 30)] {
-                            let config = Config { memory_limit: limit, ..base.clone() };
+                            let config = base.clone().with_memory_limit(limit);
                             let choices = THREADS.map(|threads| chosen(&config, &shape, threads));
                             if choices.iter().any(|choice| *choice != choices[0]) {
                                 wrong.push(format!("{shape:?} {method:?} -d {d}, limit {limit:?}: {choices:?}"));
@@ -57,7 +57,7 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
 /// The memory that is reported is that of the threads that run.
 #[test]
 fn the_reported_memory_grows_with_threads() {
-    let config = Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) };
+    let config = Config::new(Method::Ae, 2).with_solver(Solver::Gram);
     let peak = |threads| Plan::new(&config, &shape(3000, 300, ElementType::F32), threads).unwrap().peak_memory_bytes;
     assert!(peak(1) < peak(2) && peak(2) < peak(7) && peak(7) < peak(64));
 }

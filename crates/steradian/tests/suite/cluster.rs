@@ -102,21 +102,21 @@ fn configs() -> Vec<Config> {
     let mut configs = Vec::new();
     for solver in [Solver::Scatter, Solver::Krylov] {
         for method in [Method::Ae, Method::Angular, Method::Pca, Method::Robust] {
-            configs.push(Config { solver, ..Config::new(method, 3) });
+            configs.push(Config::new(method, 3).with_solver(solver));
         }
     }
-    configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
+    configs.push(Config::new(Method::Robust, 2).with_scaling(Scaling::Mad));
     configs.push(Config::new(Method::Ae, ComponentCount::Auto));
     configs.push(Config::new(Method::Angular, ComponentCount::VarianceFraction(0.8)));
     configs.push(Config::new(Method::Tae, 2));
     let dense = Cone { cosine: Cosine::Signed, ties: Ties::Density, recenter: true, ..Cone::default() };
-    configs.push(Config { scaling: Scaling::Mad, ..coned(dense) });
+    configs.push(coned(dense).with_scaling(Scaling::Mad));
     configs
 }
 
 /// TAE with such a cone.
 fn coned(cone: Cone) -> Config {
-    Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) }
+    Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone))
 }
 
 /// The same on one machine, the pivot of a cone found as a cluster finds it.
@@ -135,7 +135,7 @@ fn one_part_gives_the_bytes_of_one_machine() {
         let cluster = TableParts::new(&x, &[], 2, false).fit(&config).unwrap();
         let solver = cluster.solver; // one machine might choose another
         let mut local =
-            steradian::fit(&Config { solver, ..eliminating(&config) }, &source(&x), &Local::new(2).unwrap()).unwrap();
+            steradian::fit(&eliminating(&config).with_solver(solver), &source(&x), &Local::new(2).unwrap()).unwrap();
         local.config = config.clone();
         assert!(cluster.to_bytes().unwrap() == local.to_bytes().unwrap(), "{config:?}");
     }
@@ -172,9 +172,9 @@ fn bundle(n: usize, features: usize) -> Matrix {
 #[test]
 fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver() {
     let x = bundle(6000, 8);
-    let cone = Cone { angle: Angle::Degrees(60.0), ..Cone::default() };
+    let cone = Cone { max_angle: Angle::Degrees(60.0), ..Cone::default() };
     let parts = TableParts::new(&x, &[2, 1500, 4321], 2, false);
-    let config = Config { center: Center::None, ..coned(cone) };
+    let config = coned(cone).with_center(Center::None);
     let model = parts.fit(&config).unwrap();
     let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
     assert_eq!(model.support, alone.support);
@@ -190,7 +190,7 @@ fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver(
 fn a_cone_among_few_samples() {
     for n in [3, 4, 17, 63, 64, 65, 257] {
         let x = TestRandom::new(n as u64).samples(n, 4, 2);
-        let config = Config { screen: Screen::Cone(Cone::default()), ..Config::new(Method::Tae, 1) };
+        let config = Config::new(Method::Tae, 1).with_screen(Screen::Cone(Cone::default()));
         let model = TableParts::new(&x, &[1, n / 2, n - 1], 1, true).fit(&config).unwrap();
         let alone = steradian::fit(&config, &source(&x), &Local::new(1).unwrap()).unwrap();
         assert_eq!(model.support, alone.support, "{n}");
@@ -220,11 +220,11 @@ fn a_bad_number_is_named_by_its_row_in_all_the_data() {
 fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
     let x = TestRandom::new(7).samples(60, 5, 2);
     let refused = |config: Config| TableParts::new(&x, &[30], 1, false).fit(&config).unwrap_err().to_string();
-    assert!(refused(Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) }).contains("use the solver krylov"));
+    assert!(refused(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
     let exact = refused(coned(Cone { counting: PivotSearch::Exact, ..Cone::default() }));
     assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
-    assert!(refused(coned(Cone { angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
-    assert!(refused(Config { cells: Cells::Clean, ..Config::new(Method::Cells, 2) }).contains("cells = \"keep\""));
+    assert!(refused(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
+    assert!(refused(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));
 }
 
 /// Every kind of pass over parts equals the two-level tree that local runs make of the same parts.
@@ -332,15 +332,15 @@ fn sums_that_do_not_belong_together_are_refused() {
     let unsupported_format = another.sum(&part(40, 90), 40, &runner).unwrap();
     let words = |refused: Result<PartialResult>| refused.unwrap_err().to_string();
     assert!(words(job.merge(&a, &unsupported_format)).contains("another pass"));
-    assert!(words(job.merge(&b, &a)).contains("no neighbours"));
-    assert!(words(job.merge(&a, &a)).contains("no neighbours"));
-    assert!(words(job.total(Vec::new())).contains("no sums"));
-    assert!(job.finish(&mean, &a, 90).unwrap_err().to_string().contains("merge the sums of all parts"));
+    assert!(words(job.merge(&b, &a)).contains("must be adjacent and in order"));
+    assert!(words(job.merge(&a, &a)).contains("must be adjacent and in order"));
+    assert!(words(job.total(Vec::new())).contains("at least one partial result"));
+    assert!(job.finish(&mean, &a, 90).unwrap_err().to_string().contains("merge all parts first"));
     assert_eq!(job.finish(&mean, &job.merge(&a, &b).unwrap(), 90).unwrap().len(), 3);
-    assert!(words(PartialResult::from_bytes(&[1])).contains("not a sum"));
+    assert!(words(PartialResult::from_bytes(&[1])).contains("not a partial result"));
     let mut bytes = job.to_bytes().unwrap();
     assert!(Job::from_bytes(&bytes[..bytes.len() - 1]).is_err());
     bytes[1] = b'9'; // the first digit of the version
     let error = Job::from_bytes(&bytes).unwrap_err().to_string();
-    assert!(error.contains("made by steradian 9.") && error.contains("install one version"), "{error}");
+    assert!(error.contains("requires steradian 9.") && error.contains("install one version"), "{error}");
 }

@@ -52,7 +52,7 @@ fn config(cosine: Cosine, ties: Ties, counting: PivotSearch, seed: u64) -> Confi
     config.center = if seed.is_multiple_of(3) { Center::Mean } else { Center::None };
     config.seed = seed;
     let angle = Angle::Degrees(60.0);
-    config.screen = Screen::Cone(Cone { angle, cosine, ties, recenter: false, counting });
+    config.screen = Screen::Cone(Cone { max_angle, cosine, ties, recenter: false, counting });
     config
 }
 
@@ -173,7 +173,7 @@ fn samples_at_the_center_are_never_candidates_and_always_outside() {
     for angle in [40.0, 90.0] {
         let asked = |counting| {
             let mut config = config(Cosine::Abs, Ties::Index, counting, 1);
-            config.screen = Screen::Cone(Cone { angle: Angle::Degrees(angle), counting, ..Cone::default() });
+            config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), counting, ..Cone::default() });
             config
         };
         let [quick, exact] = both(&x, features, asked);

@@ -154,9 +154,9 @@ fn rotations_do_not_change_ratios() {
 #[test]
 fn variances_and_total_are_of_one_kind() {
     let x = table("contaminated", 10, 200, 6);
-    let plain = Config { weighting: Weighting::Uniform, ..Config::new(Method::Ae, 6) };
+    let plain = Config::new(Method::Ae, 6).with_weighting(Weighting::Uniform);
     let screen = Config::new(Method::Robust, 6).screen;
-    let screened = Config { screen, weighting: Weighting::Uniform, loss: Loss::SquaredCosine, ..plain.clone() };
+    let screened = plain.clone().with_screen(screen).with_weighting(Weighting::Uniform).with_loss(Loss::SquaredCosine);
     let [plain, screened] = [plain, screened].map(|config| fit(&config, &source(&x), 1).unwrap());
     for model in [&plain, &screened] {
         assert!((explained(model) - 1.0).abs() < 1e-9, "{}", explained(model));
@@ -192,7 +192,7 @@ proptest! {
         let x = table(kind, seed, n, features);
         let scaling = if scaled { Scaling::Mad } else { Scaling::None };
         for d in [1, 2] {
-            let config = Config { solver, scaling, ..Config::new(method, d) };
+            let config = Config::new(method, d).with_solver(solver).with_scaling(scaling);
             match fit(&config, &source(&x), 1) {
                 Ok(model) => check(&model, &format!("{kind}, {}, {d} components", method.name())),
                 // A narrow cone or cleaned cells may leave fewer directions.

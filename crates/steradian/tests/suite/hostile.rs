@@ -112,7 +112,7 @@ fn angles_tolerances_and_centers_out_of_range() {
     let x = TestRandom::new(4).samples(20, 6, 2);
     for angle in [0.0, -5.0, 90.5, f64::NAN, f64::INFINITY] {
         let mut config = Config::new(Method::Tae, 1);
-        config.screen = Screen::Cone(Cone { angle: Angle::Degrees(angle), ..Cone::default() });
+        config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), ..Cone::default() });
         asked(&config, &x, "above 0 and at most 90");
     }
     let mut config = Config::new(Method::Ae, 1);
@@ -129,10 +129,10 @@ fn angles_tolerances_and_centers_out_of_range() {
 fn a_narrow_cone_warns_and_a_cone_too_narrow_for_d_is_refused() {
     let x = TestRandom::new(5).samples(60, 20, 2);
     let mut config = Config::new(Method::Tae, 2);
-    config.screen = Screen::Cone(Cone { angle: Angle::Degrees(25.0), ..Cone::default() });
+    config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(25.0), ..Cone::default() });
     let model = fit(&config, &source(&x), 1).unwrap();
     assert!(model.warnings.iter().any(|w| w.contains("fewer than half")), "{:?}", model.warnings);
-    config.screen = Screen::Cone(Cone { angle: Angle::Degrees(1e-6), ..Cone::default() });
+    config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(1e-6), ..Cone::default() });
     asked(&config, &x, "too few for n_components = 2");
 }
 

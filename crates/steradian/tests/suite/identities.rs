@@ -86,7 +86,7 @@ proptest! {
         let x = numbers.samples(n, features, 2);
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
-                let config = Config { solver, tolerance: 1e-9, ..Config::new(method, d) };
+                let config = Config::new(method, d).with_solver(solver).with_tolerance(1e-9);
                 let model = fit(&config, &source(&x), 1).unwrap();
                 prop_assume!(model.n_support() > d + 1);
                 let best = objective(&model, &x, &model.components);
@@ -123,7 +123,7 @@ proptest! {
                 .collect::<Vec<f64>>()
         };
         let rows: Vec<f64> = (0..7).flat_map(|k| at(0.3 + spread * f64::from(k), 1.0 + f64::from(k))).collect();
-        let config = Config { center: Center::None, ..Config::new(Method::Ae, 2) };
+        let config = Config::new(Method::Ae, 2).with_center(Center::None);
         // The leading component, and the sums of squared cosines of both.
         let leading = |rows: &[f64]| {
             let n = rows.len() / features;
@@ -310,7 +310,7 @@ fn the_automatic_cone_is_the_smallest_that_holds_half() {
         let model = fit(&config, &source(&x), 1).unwrap();
         let angle = model.cone.as_ref().unwrap().angle_degrees;
         assert!(model.n_support() >= 21, "{solver:?}: kept {}", model.n_support());
-        config.screen = Screen::Cone(Cone { angle: steradian::Angle::Degrees(angle - 1e-6), ..cone });
+        config.screen = Screen::Cone(Cone { max_angle: steradian::Angle::Degrees(angle - 1e-6), ..cone });
         let tighter = fit(&config, &source(&x), 1).unwrap();
         assert!(tighter.n_support() < 21, "{solver:?}: {} kept in a tighter cone", tighter.n_support());
     }

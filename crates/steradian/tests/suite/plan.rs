@@ -99,10 +99,10 @@ fn configs() -> Vec<(Config, &'static str)> {
     configs.push((robust(ComponentCount::Auto), "-d auto"));
     configs.push((robust(ComponentCount::VarianceFraction(0.6)), "-d 0.6"));
     configs.push((Config::new(Method::Angular, ComponentCount::VarianceFraction(0.6)), "-d 0.6"));
-    configs.push((Config { scaling: Scaling::Mad, ..robust(ComponentCount::Count(5)) }, "scaled"));
-    configs.push((Config { scaling: Scaling::Mad, ..Config::new(Method::Ae, 5) }, "scaled"));
-    configs.push((Config { center: Center::Median, ..Config::new(Method::Ae, 5) }, "median"));
-    configs.push((Config { loss: Loss::Sine, ..Config::new(Method::Angular, 5) }, "sines"));
+    configs.push((robust(ComponentCount::Count(5)).with_scaling(Scaling::Mad), "scaled"));
+    configs.push((Config::new(Method::Ae, 5).with_scaling(Scaling::Mad), "scaled"));
+    configs.push((Config::new(Method::Ae, 5).with_center(Center::Median), "median"));
+    configs.push((Config::new(Method::Angular, 5).with_loss(Loss::Sine), "sines"));
     configs
 }
 

@@ -117,7 +117,7 @@ fn single_and_double_agree_for_every_noise_offset_method_and_solver() {
         let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
-                let config = Config { solver, ..Config::new(method, made.rank) };
+                let config = Config::new(method, made.rank).with_solver(solver);
                 let (double, single) = (fitted(&data, made, &config), fitted(&single, made, &config));
                 let turned = 2.0 * config.tolerance + made.single_rounding();
                 wrong.extend(differences(&format!("{made:?} {method:?} {solver:?}"), (&double, &single), turned));
@@ -141,7 +141,7 @@ fn whole_numbers_give_the_same_in_every_type() {
         let single: Vec<f32> = whole.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
-                let config = Config { solver, ..Config::new(method, 2) };
+                let config = Config::new(method, 2).with_solver(solver);
                 let double = fitted(&whole, &made, &config);
                 let others =
                     [fitted(&bytes, &made, &config), fitted(&words, &made, &config), fitted(&single, &made, &config)];

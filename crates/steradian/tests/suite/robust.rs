@@ -141,7 +141,7 @@ proptest! {
 fn solvers_agree_on_the_robust_method() {
     let (x, ..) = clustered(3, 90, 12, 20);
     let model = |solver| {
-        let config = Config { solver, tolerance: 1e-10, ..Config::new(Method::Robust, 2) };
+        let config = Config::new(Method::Robust, 2).with_solver(solver).with_tolerance(1e-10);
         fit(&config, &source(&x), 2).unwrap()
     };
     let scatter = model(Solver::Scatter);
@@ -173,7 +173,7 @@ proptest! {
         let (features, outliers) = (400, n / 4);
         let data = bytes(seed, n, features, outliers);
         let source = SliceSource::new(&data, n, features).unwrap();
-        let by = |solver| fit(&Config { solver, ..Config::new(Method::Robust, d) }, &source, 2).unwrap();
+        let by = |solver| fit(&Config::new(Method::Robust, d).with_solver(solver), &source, 2).unwrap();
         let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
         prop_assert_eq!(&within.support, &passes.support);
         prop_assert!(within.support[n - outliers..].iter().all(|k| !k), "outliers are kept");

@@ -7,7 +7,7 @@ const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
 fn models<T: BlockElement>(data: &[T], n: usize, features: usize, config: &Config) -> Vec<Model> {
     let source = SliceSource::new(data, n, features).unwrap();
-    SOLVERS.map(|solver| fit(&Config { solver, ..config.clone() }, &source, 2).unwrap()).into()
+    SOLVERS.map(|solver| fit(&config.clone().with_solver(solver), &source, 2).unwrap()).into()
 }
 
 fn agree(models: &[Model], tolerance: f64, what: &str) {

@@ -49,7 +49,7 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     assert!(used.abs_diff(1 << 20) < 5_000, "{used} samples");
     let alone = fit(&config, &source, 1).unwrap();
     assert_eq!((&alone.explained_variance, &alone.warnings), (&model.explained_variance, &model.warnings));
-    let reseeded = fit(&Config { seed: 1, ..config }, &source, 2).unwrap();
+    let reseeded = fit(&config.with_seed(1), &source, 2).unwrap();
     assert_ne!(reseeded.explained_variance, model.explained_variance);
     assert!((reseeded.explained_variance[0] / expected - 1.0).abs() < 0.01);
     // The same of a subspace that was found elsewhere.
