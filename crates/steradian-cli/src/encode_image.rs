@@ -1,9 +1,9 @@
-//! Pictures as bytes of png and jpeg, and as text within a page.
+//! Encoders of images: PNG, JPEG, and base64 for HTML pages.
 
 use steradian::{Error, Result};
 use steradian_io::Color;
 
-/// A picture without loss.
+/// An image as PNG.
 pub fn png(pixels: &[u8], (height, width): (usize, usize), color: Color) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoded = || -> std::result::Result<(), png::EncodingError> {
@@ -18,7 +18,7 @@ pub fn png(pixels: &[u8], (height, width): (usize, usize), color: Color) -> Resu
     Ok(out)
 }
 
-/// A smaller form, for pages that hold many pictures.
+/// An image as JPEG, which is smaller, for pages with many images.
 pub fn jpeg(pixels: &[u8], (height, width): (usize, usize), color: Color, quality: u8) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let stored = if color == Color::Gray { image::ExtendedColorType::L8 } else { image::ExtendedColorType::Rgb8 };
@@ -29,17 +29,17 @@ pub fn jpeg(pixels: &[u8], (height, width): (usize, usize), color: Color, qualit
 }
 
 fn not_encoded(why: impl std::fmt::Display) -> Error {
-    Error::invalid_data(format!("a picture could not be encoded: {why}"))
+    Error::invalid_data(format!("cannot encode an image: {why}"))
 }
 
-/// Bytes as text for a `data:` address (RFC 4648).
+/// Bytes in base64 (RFC 4648), for a `data:` URL.
 pub fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
+        let bits = chunk.iter().fold(0u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
         for place in 0..4 {
-            let letter = ALPHABET[(word >> (18 - 6 * place)) as usize & 63];
+            let letter = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
             text.push(if place <= chunk.len() { letter as char } else { '=' });
         }
     }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_of_the_standard() {
+    fn base64_follows_rfc_4648() {
         for (plain, coded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(plain.as_bytes()), coded);
         }

@@ -1,4 +1,4 @@
-//! The command line of steradian: parse and dispatch.
+//! Entry point of the command line: parses the arguments and runs the command.
 
 mod apply;
 mod args;
@@ -9,9 +9,11 @@ mod config;
 mod demo;
 mod encode_image;
 mod files;
+mod model_json;
 mod outcome;
 mod plot;
 mod progress;
+mod remedy;
 mod render;
 mod session;
 
@@ -21,7 +23,7 @@ use clap::Parser;
 
 use args::{Cli, Command};
 
-/// Counts the heap, so that a fit can say how much memory it took.
+/// Allocator that counts the heap, for the peak memory in reports.
 #[global_allocator]
 static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 

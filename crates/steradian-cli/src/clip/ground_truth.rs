@@ -1,4 +1,4 @@
-//! FitBackend truth of a clip: masks of some of its frames, or its background image.
+//! Ground truth of a clip: masks of some of its frames, or its background image.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,26 +9,26 @@ use steradian_clips::{BackgroundError, ConfusionCounts};
 use steradian_io::frames::{image_files, number_in_name};
 use steradian_io::{Clip, Image};
 
-/// The values of masks by the conventions of CDnet; plain masks use the first and the last.
+/// Pixel values of masks by the conventions of CDnet; binary masks have only the first and the last.
 const MASK_VALUES: [u8; 5] = [0, 50, 85, 170, 255];
-/// The picture that says which part of all frames is scored: 0 outside.
+/// File name of the region of interest: 0 where pixels are not scored.
 const REGION: &str = "ROI.bmp";
 
-/// Truth about a clip.
+/// Ground truth of a clip.
 pub enum GroundTruth {
-    /// Masks by frame.
+    /// Foreground masks.
     Masks {
-        /// The file of each frame that has one.
+        /// The mask files by frame index.
         files: HashMap<usize, PathBuf>,
-        /// What counts, when not everything does.
+        /// The region of interest; `None` scores all pixels.
         region: Option<Image>,
     },
-    /// The empty scene.
+    /// The background image.
     Background(Image),
 }
 
 impl GroundTruth {
-    /// Reads a folder of masks, one mask, or a picture of the empty scene.
+    /// Opens a folder of masks, one mask, or a background image.
     pub fn open(path: &Path, clip: &Clip) -> Result<Self> {
         if path.is_dir() {
             return Self::masks(path, image_files(path)?, clip);
@@ -50,8 +50,8 @@ impl GroundTruth {
         if files.is_empty() {
             let (first, last) = (clip.number(0), clip.number(count - 1));
             return Err(Error::invalid_argument(format!(
-                "{}: no mask belongs to a frame of the clip, whose numbers run from {first} to {last}; masks are matched by the \
-                 last number in their names",
+                "{}: no mask matches a frame of the clip ({first} to {last}); masks are matched by the last number in their \
+                 names",
                 path.display()
             )));
         }
@@ -75,7 +75,7 @@ impl GroundTruth {
         Ok(Some(image))
     }
 
-    /// What counts, when not everything does.
+    /// Pixels of the region of interest; `None` scores all pixels.
     pub fn region(&self) -> Option<&[u8]> {
         match self {
             Self::Masks { region, .. } => region.as_ref().map(|region| region.pixels.as_slice()),
@@ -83,11 +83,11 @@ impl GroundTruth {
         }
     }
 
-    /// The verdict: over all masks, or on the typical background.
-    pub fn verdict(&self, tally: &ConfusionCounts, background: &[u8]) -> ClipScores {
+    /// The scores: over all masks, or of the typical background.
+    pub fn scores(&self, counts: &ConfusionCounts, background: &[u8]) -> ClipScores {
         match self {
-            Self::Masks { .. } => ClipScores::Masks(*tally),
-            Self::Background(truth) => ClipScores::Background(BackgroundError::between(background, &truth.pixels)),
+            Self::Masks { .. } => ClipScores::Masks(*counts),
+            Self::Background(image) => ClipScores::Background(BackgroundError::between(background, &image.pixels)),
         }
     }
 }
@@ -98,43 +98,43 @@ fn check_size(path: &Path, image: &Image, clip: &Clip) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid_argument(format!(
-        "{}: the truth is {y} x {x} (height x width) but frames are {height} x {width}; give truth of the clip's size",
+        "{}: ground truth is {y} x {x} (height x width) but frames are {height} x {width}; use ground truth of the frame size",
         path.display()
     )))
 }
 
-/// How well a clip was taken apart.
+/// Scores of a clip against its ground truth.
 pub enum ClipScores {
-    /// By masks.
+    /// Counts over the masks.
     Masks(ConfusionCounts),
-    /// By the empty scene.
+    /// Error of the background image.
     Background(BackgroundError),
 }
 
 impl ClipScores {
-    /// For `summary.json`.
+    /// The object `ground_truth` of `summary.json`.
     pub fn json(&self) -> Value {
         match self {
-            Self::Masks(tally) => {
-                json!({ "precision": tally.precision(), "recall": tally.recall(), "f1": tally.f1() })
+            Self::Masks(counts) => {
+                json!({ "precision": counts.precision(), "recall": counts.recall(), "f1": counts.f1() })
             }
             Self::Background(error) => json!({
                 "mean_gray_error": error.mean_gray_error,
-                "share_off_20": error.fraction_off_by_20,
+                "fraction_off_by_20": error.fraction_off_by_20,
                 "psnr": error.psnr,
             }),
         }
     }
 
-    /// For people.
-    pub fn words(&self) -> String {
+    /// The scores as a line of the report.
+    pub fn text(&self) -> String {
         match self {
-            Self::Masks(tally) => format!(
+            Self::Masks(counts) => format!(
                 "precision {:.3}, recall {:.3}, F1 {:.3} over {} frames",
-                tally.precision(),
-                tally.recall(),
-                tally.f1(),
-                tally.frames
+                counts.precision(),
+                counts.recall(),
+                counts.f1(),
+                counts.frames
             ),
             Self::Background(error) => format!(
                 "mean gray error {:.2}, {:.2} % of pixels off by more than 20, PSNR {:.2} dB",

@@ -1,4 +1,4 @@
-//! The shell of a page that stands alone: its head, its style, its table of facts.
+//! Frame of a self-contained HTML page: head, style and table of settings.
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -12,13 +12,14 @@ pub fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// Rows of a name and what it is.
-pub fn facts_table(facts: &[(&str, String)]) -> String {
+/// A table of names and values.
+pub fn key_value_table(lines: &[(&str, String)]) -> String {
     let row =
         |(name, value): &(&str, String)| format!("<tr><th>{}</th><td>{}</td></tr>\n", escape(name), escape(value));
-    format!("<div class=\"scroll\"><table>\n{}</table></div>\n", facts.iter().map(row).collect::<String>())
+    format!("<div class=\"scroll\"><table>\n{}</table></div>\n", lines.iter().map(row).collect::<String>())
 }
 
+/// Text with the special characters of HTML escaped.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_cannot_become_tags() {
+    fn tags_are_escaped() {
         assert_eq!(escape("<b a=\"1\">&"), "&lt;b a=&quot;1&quot;&gt;&amp;");
     }
 }

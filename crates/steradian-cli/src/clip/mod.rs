@@ -1,4 +1,4 @@
-//! Common parts of the commands about clips: training, separation of frames, ground truth, videos, the report.
+//! Common parts of the commands for clips: training, separation of frames, ground truth, videos and reports.
 
 pub mod faces;
 pub mod frame_renderer;

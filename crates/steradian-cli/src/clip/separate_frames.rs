@@ -1,4 +1,4 @@
-//! Frames of a clip separated into background and foreground, in order.
+//! Separation of the frames of a clip into background and foreground, in order.
 
 use std::time::Instant;
 
@@ -6,23 +6,23 @@ use rayon::prelude::*;
 use steradian::{Local, Result, Source};
 use steradian_clips::{Separated, frame_pixels};
 
-/// Frames that are in memory at a time, taken apart.
-const TOGETHER: usize = 32;
+/// Number of frames in memory at a time.
+const BATCH_FRAMES: usize = 32;
 
-/// Takes every wanted frame apart by `separate` and hands it, its parts and what `prepare` made of them (both on all threads) to `each`,
-/// in order. Returns the seconds that taking apart took, without `prepare` and `each`.
+/// Separates every frame that `selected` accepts. `separate` and `prepare` run on all threads; `each` receives the frame, its
+/// parts and the output of `prepare` in order. Returns the seconds of `separate` alone.
 pub fn separate_all<T: Send>(
     clip: &dyn Source,
     name: &'static str,
-    wanted: impl Fn(usize) -> bool + Sync,
+    selected: impl Fn(usize) -> bool + Sync,
     runner: &Local,
     separate: impl Fn(usize, &[u8]) -> Separated + Sync,
     prepare: impl Fn(&Separated) -> Result<T> + Sync,
     mut each: impl FnMut(usize, &[u8], &Separated, T) -> Result<()> + Send,
 ) -> Result<f64> {
     let mut seconds = 0.0;
-    runner.for_each_block(name, clip, TOGETHER, |block| {
-        let rows = (0..block.rows()).filter(|row| wanted(block.first() + row));
+    runner.for_each_block(name, clip, BATCH_FRAMES, |block| {
+        let rows = (0..block.rows()).filter(|row| selected(block.first() + row));
         let frame = |row: usize| Ok((block.first() + row, frame_pixels(block, row)?));
         let frames = rows.map(frame).collect::<Result<Vec<_>>>()?;
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! The background model of a clip: read from a file, or trained on its frames.
+//! Background model of a clip: loaded from a file, or trained on its frames.
 
 use std::time::Instant;
 
@@ -7,25 +7,24 @@ use steradian_baselines::PCP;
 use steradian_clips::{FrameRange, SCENE, Separated, Separator, fit_scene, with_clip_statistics};
 
 use super::pursuit::{LowRank, check_memory};
-use crate::args::LearnOptions;
+use crate::args::TrainingOptions;
 use crate::files;
 
-/// What to do about a clip that the pursuit cannot hold.
-const REMEDY: &str = "learn from fewer frames with --train or --every, shrink them with --scale, or use --method scene, which \
-                      holds 400 frames of bytes at most";
+/// Remedy for a clip that exceeds the memory of the pursuit.
+const REMEDY: &str = "train on fewer frames with --train or --stride, resize them with --resize, or use --method scene";
 
-/// A model and how it was learnt.
+/// A background model and the time of its training.
 pub struct TrainedModel {
     /// The model.
     pub model: Model,
-    /// Seconds of the fit; none when the model was there already.
+    /// Seconds of the training; `None` if the model was loaded.
     pub seconds: Option<f64>,
-    /// The backgrounds of the frames that a pursuit was made on.
+    /// The low-rank part of the training frames of a pursuit.
     pub low_rank: Option<LowRank>,
 }
 
 impl TrainedModel {
-    /// Takes a frame of the clip apart: around its low-rank part where a pursuit has found that, else as the model sees it.
+    /// Separates a frame: relative to its low-rank part if it is a training frame of a pursuit, otherwise by the model.
     pub fn separate(&self, separator: &Separator, frame: usize, pixels: &[u8]) -> Separated {
         match self.low_rank.as_ref().and_then(|low_rank| low_rank.of(frame)) {
             Some(background) => separator.separate_from(pixels, background),
@@ -34,22 +33,26 @@ impl TrainedModel {
     }
 }
 
-impl LearnOptions {
-    /// The configuration of a method that is not made for clips; refuses options that are not the method's.
+impl TrainingOptions {
+    /// The configuration of a method other than `scene`.
+    ///
+    /// # Errors
+    ///
+    /// An option is given that the method does not have.
     pub fn config(&self) -> Result<Config> {
-        let mut config = Config::new(self.method, self.components);
-        config.seed = self.seed;
-        if let Screen::Cone(cone) = &mut config.screen {
-            // Light comes and goes: a frame that is darker than the center is not like one that is brighter.
+        let config = Config::new(self.method, self.n_components).with_seed(self.seed);
+        let mut screen = config.screen().clone();
+        if let Screen::Cone(cone) = &mut screen {
+            // A frame darker than the center differs from a brighter one, so opposite directions are not equal.
             cone.cosine = Cosine::Signed;
         }
-        self.cone.adjust(self.method.name(), &mut config.screen)?;
+        self.cone.adjust(self.method.name(), &mut screen)?;
         check_memory(self.method.name(), self.method == PCP, self.memory)?;
-        Ok(config)
+        Ok(config.with_screen(screen))
     }
 
-    /// Reads or learns the model for frames of this shape.
-    pub fn learn(&self, clip: &dyn Source, runner: &Local) -> Result<TrainedModel> {
+    /// Loads the model of `--model`, or trains one on the frames of the clip.
+    pub fn load_or_train(&self, clip: &dyn Source, runner: &Local) -> Result<TrainedModel> {
         let config = self.config()?;
         if let Some(path) = &self.model {
             let model = files::read_model(path)?;
@@ -60,9 +63,9 @@ impl LearnOptions {
         let range = self.train.clone().unwrap_or(0..clip.shape().samples);
         let frames = FrameRange::new(clip, range.clone())?;
         let (model, low_rank) = match self.method {
-            SCENE => (fit_scene(&frames, self.components, runner)?, None),
+            SCENE => (fit_scene(&frames, self.n_components, runner)?, None),
             PCP => {
-                let (model, low_rank) = LowRank::find(&config, &frames, range, self.memory, REMEDY, runner)?;
+                let (model, low_rank) = LowRank::compute(&config, &frames, range, self.memory, REMEDY, runner)?;
                 (with_clip_statistics(model, &frames, runner)?, Some(low_rank))
             }
             _ => (with_clip_statistics(steradian::fit(&config, &frames, runner)?, &frames, runner)?, None),
@@ -71,17 +74,18 @@ impl LearnOptions {
     }
 }
 
+/// Rejects a model for frames of another size.
 fn check_size(model: &Model, clip: &dyn Source) -> Result<()> {
-    let words = |size: Option<(usize, usize)>| match size {
+    let text = |size: Option<(usize, usize)>| match size {
         Some((height, width)) => format!("frames of {height} x {width} (height x width)"),
-        None => "samples that are no images".to_string(),
+        None => "samples that are not images".to_string(),
     };
     if model.shape.image == clip.shape().image {
         return Ok(());
     }
     Err(Error::invalid_argument(format!(
-        "the model is for {} but the clip has {}; give a clip of the model's size, or shrink it with --scale",
-        words(model.shape.image),
-        words(clip.shape().image)
+        "--model: the model is for {} but the clip has {}; use a clip of that size, or --resize",
+        text(model.shape.image),
+        text(clip.shape().image)
     )))
 }

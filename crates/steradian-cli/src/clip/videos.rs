@@ -1,4 +1,4 @@
-//! Separated frames as videos: backgrounds, foreground, and both; as folders of images where videos cannot be written.
+//! Videos of separated frames: backgrounds, foreground and overlay; folders of images if ffmpeg is not available.
 
 use steradian::Result;
 use steradian_io::{Clip, Color, MovieWriter, StagedDir};
@@ -7,9 +7,9 @@ use super::frame_renderer::RenderedFrame;
 use crate::encode_image::png;
 use crate::files::OutputFolder;
 
-/// Frames a second where the clip does not say.
-const RATE: f64 = 25.0;
-/// What the foreground is tinted with: an orange that is seen by all eyes.
+/// Frames per second if the clip has no frame rate.
+const DEFAULT_RATE: f64 = 25.0;
+/// Tint of the foreground: an orange that color-blind readers can distinguish.
 pub const TINT: [u32; 3] = [255, 96, 0];
 
 /// The three videos of a clip.
@@ -19,23 +19,24 @@ pub struct Movies {
     overlay: Movie,
 }
 
+/// One video, or a folder of its frames.
 enum Movie {
     Video(MovieWriter),
-    Pictures(StagedDir, (usize, usize), Color),
+    Images(StagedDir, (usize, usize), Color),
 }
 
 impl Movies {
-    /// Starts all three: what is of the clip is stored as that is shown.
+    /// Creates the three videos; backgrounds and foreground have the pixel format `color`.
     pub fn begin(folder: &OutputFolder, clip: &Clip, color: Color) -> Result<Self> {
         let videos = MovieWriter::available();
         let begin = |name: &str, color: Color| -> Result<Movie> {
-            let rate = clip.rate().unwrap_or(RATE);
+            let rate = clip.rate().unwrap_or(DEFAULT_RATE);
             Ok(match videos {
                 true => {
                     let path = folder.file(&format!("{name}.mp4"));
                     Movie::Video(MovieWriter::create(path, clip.size(), rate, color)?)
                 }
-                false => Movie::Pictures(StagedDir::create(folder.file(name))?, clip.size(), color),
+                false => Movie::Images(StagedDir::create(folder.file(name))?, clip.size(), color),
             })
         };
         Ok(Self {
@@ -45,19 +46,19 @@ impl Movies {
         })
     }
 
-    /// Adds a frame to each.
-    pub fn add(&mut self, number: u64, shown: &RenderedFrame<'_>) -> Result<()> {
-        self.backgrounds.add(number, &shown.background)?;
-        self.foreground.add(number, &foreground(shown))?;
-        self.overlay.add(number, &overlay(shown))
+    /// Adds a frame to each video.
+    pub fn add(&mut self, number: u64, rendered: &RenderedFrame<'_>) -> Result<()> {
+        self.backgrounds.add(number, &rendered.background)?;
+        self.foreground.add(number, &foreground(rendered))?;
+        self.overlay.add(number, &overlay(rendered))
     }
 
-    /// Ends all three; only their names are missing then.
+    /// Completes the three files without renaming them into place.
     pub fn complete(&mut self) -> Result<()> {
         [&mut self.backgrounds, &mut self.foreground, &mut self.overlay].into_iter().try_for_each(Movie::complete)
     }
 
-    /// Gives all three their names.
+    /// Renames the three files into place.
     pub fn finish(self) -> Result<()> {
         [self.backgrounds, self.foreground, self.overlay].into_iter().try_for_each(Movie::finish)
     }
@@ -67,41 +68,45 @@ impl Movie {
     fn add(&mut self, number: u64, pixels: &[u8]) -> Result<()> {
         match self {
             Self::Video(video) => video.add(pixels),
-            Self::Pictures(folder, size, color) => {
-                folder.file(&format!("{number:06}.png"), &png(pixels, *size, *color)?)
-            }
+            Self::Images(folder, size, color) => folder.file(&format!("{number:06}.png"), &png(pixels, *size, *color)?),
         }
     }
 
     fn complete(&mut self) -> Result<()> {
         match self {
             Self::Video(video) => video.complete(),
-            // Each of its pictures was written as it came.
-            Self::Pictures(..) => Ok(()),
+            // Each image was written when it was added.
+            Self::Images(..) => Ok(()),
         }
     }
 
     fn finish(self) -> Result<()> {
         match self {
             Self::Video(video) => video.finish(),
-            Self::Pictures(folder, ..) => folder.finish(),
+            Self::Images(folder, ..) => folder.finish(),
         }
     }
 }
 
-/// The frame where the mask is, black elsewhere.
-fn foreground(shown: &RenderedFrame<'_>) -> Vec<u8> {
-    let pixels = shown.frame.chunks(shown.color.channels()).zip(shown.mask);
-    pixels.flat_map(|(pixel, &moving)| pixel.iter().map(move |&level| if moving { level } else { 0 })).collect()
+/// The frame inside the mask, black outside.
+fn foreground(rendered: &RenderedFrame<'_>) -> Vec<u8> {
+    let pixels = rendered.frame.chunks(rendered.color.channels()).zip(rendered.mask);
+    pixels
+        .flat_map(|(pixel, &is_foreground)| pixel.iter().map(move |&level| if is_foreground { level } else { 0 }))
+        .collect()
 }
 
-/// The frame in colour, tinted where the mask is.
-fn overlay(shown: &RenderedFrame<'_>) -> Vec<u8> {
-    let pixel = |(pixel, &moving): (&[u8], &bool)| -> [u8; 3] {
+/// The frame in color, tinted inside the mask.
+fn overlay(rendered: &RenderedFrame<'_>) -> Vec<u8> {
+    let pixel = |(pixel, &is_foreground): (&[u8], &bool)| -> [u8; 3] {
         let levels = std::array::from_fn(|part| pixel[part % pixel.len()]);
-        if moving { std::array::from_fn(|part| ((u32::from(levels[part]) + TINT[part]) / 2) as u8) } else { levels }
+        if is_foreground {
+            std::array::from_fn(|part| ((u32::from(levels[part]) + TINT[part]) / 2) as u8)
+        } else {
+            levels
+        }
     };
-    shown.frame.chunks(shown.color.channels()).zip(shown.mask).flat_map(pixel).collect()
+    rendered.frame.chunks(rendered.color.channels()).zip(rendered.mask).flat_map(pixel).collect()
 }
 
 #[cfg(test)]
@@ -109,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gray_and_colour_are_masked_and_tinted_alike() {
+    fn gray_and_color_are_masked_and_tinted_equally() {
         let mask = [true, false];
         let gray = RenderedFrame {
             color: Color::Gray,

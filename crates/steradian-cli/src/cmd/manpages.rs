@@ -1,15 +1,15 @@
-//! `steradian manpages`: one manual page for the program and one for each command.
+//! `steradian manpages`: writes one manual page for the program and one per command.
 
 use clap::CommandFactory;
 use steradian::Error;
 
 use crate::args::{Cli, ManpagesArgs};
 use crate::files;
-use crate::outcome::Outcome;
+use crate::outcome::CommandResult;
 use crate::render::print;
 
 /// Writes the pages.
-pub fn run(args: &ManpagesArgs) -> Outcome {
+pub fn run(args: &ManpagesArgs) -> CommandResult {
     files::make_folder(&args.output)?;
     let mut program = Cli::command().disable_help_subcommand(true);
     program.build();

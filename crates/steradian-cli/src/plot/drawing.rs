@@ -1,112 +1,112 @@
-//! Elements of a plot (lines, marks, text), before it is SVG or pixels. Lengths are in SVG pixels; y grows downwards.
+//! Elements of a plot (lines, marks, text), independent of the output format. Lengths are in SVG pixels; y grows downwards.
 
 /// Red, green, blue.
-pub type Color = [u8; 3];
-/// Across and down.
-pub type Place = [f64; 2];
+pub type RgbColor = [u8; 3];
+/// A point: x, then y.
+pub type Position = [f64; 2];
 
-/// A picture.
+/// A drawing: a size, a title and elements.
 #[derive(Debug)]
 pub struct Drawing {
-    /// In pixels.
+    /// Width in pixels.
     pub width: f64,
-    /// In pixels.
+    /// Height in pixels.
     pub height: f64,
-    /// What it says to who cannot see it.
+    /// Title for screen readers.
     pub title: String,
-    /// Later ones cover earlier ones.
-    pub shapes: Vec<Element>,
+    /// Elements; later ones cover earlier ones.
+    pub elements: Vec<DrawingElement>,
 }
 
-/// A part of a picture.
+/// An element of a drawing.
 #[derive(Debug)]
-pub enum Element {
+pub enum DrawingElement {
     /// A straight line.
     Line {
-        /// One end.
-        from: Place,
-        /// The other.
-        to: Place,
-        /// Its thickness.
+        /// Start.
+        from: Position,
+        /// End.
+        to: Position,
+        /// Line width.
         width: f64,
-        /// Its color.
-        color: Color,
-        /// Whether it is broken.
+        /// Color.
+        color: RgbColor,
+        /// True for a dashed line.
         dashed: bool,
     },
-    /// Words.
+    /// Text.
     Text(Text),
-    /// The same mark at many places.
+    /// One mark at many points.
     Marks {
-        /// Its form.
+        /// Shape of the mark.
         mark: Mark,
-        /// Its color.
-        color: Color,
-        /// From 0, unseen, to 1.
+        /// Color.
+        color: RgbColor,
+        /// Opacity from 0 to 1.
         opacity: f64,
-        /// Where.
-        places: Vec<Place>,
+        /// Centers of the marks.
+        points: Vec<Position>,
     },
-    /// Squares that stand for many points each.
+    /// Squares that represent many samples each.
     Tiles {
-        /// Their side.
+        /// Side length.
         side: f64,
-        /// Their color.
-        color: Color,
-        /// From 0, unseen, to 1.
+        /// Color.
+        color: RgbColor,
+        /// Opacity from 0 to 1.
         opacity: f64,
-        /// Their upper left corners.
-        corners: Vec<Place>,
+        /// Upper left corners.
+        corners: Vec<Position>,
     },
 }
 
-/// Words at a place.
+/// Text at a point.
 #[derive(Debug, Clone)]
 pub struct Text {
-    /// On the base line, at the side that `anchor` names.
-    pub at: Place,
-    /// Height of the type.
+    /// Point on the baseline, at the side that `anchor` names.
+    pub at: Position,
+    /// Font size.
     pub size: f64,
-    /// Its color.
-    pub color: Color,
-    /// Which side is at the place.
+    /// Color.
+    pub color: RgbColor,
+    /// Alignment.
     pub anchor: Anchor,
-    /// Whether it reads upwards.
-    pub upright: bool,
-    /// The words.
-    pub words: String,
+    /// True for text that runs upwards.
+    pub vertical: bool,
+    /// Content.
+    pub content: String,
 }
 
-/// Which side of the words is at their place.
+/// Alignment of a text at its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// They begin there.
+    /// The text starts at the point.
     Start,
-    /// Their middle is there.
+    /// The text is centered at the point.
     Middle,
-    /// They end there.
+    /// The text ends at the point.
     End,
 }
 
-/// The form of a mark.
+/// The shape of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// Round.
+    /// Circle.
     Circle,
-    /// With four sides.
+    /// Square.
     Square,
-    /// On a side.
+    /// Triangle that points up.
     Triangle,
-    /// On a corner.
+    /// Square on a corner.
     Diamond,
 }
 
-/// Half the width of a mark, about.
-pub const MARK: f64 = 3.2;
+/// Radius of a circle; other marks have about the same size.
+pub const MARK_RADIUS: f64 = 3.2;
 
 impl Mark {
-    /// The corners around its middle; a circle has none.
-    pub fn corners(self) -> &'static [Place] {
+    /// The corners relative to the center; a circle has none.
+    pub fn corners(self) -> &'static [Position] {
         match self {
             Self::Circle => &[],
             Self::Square => &[[-2.8, -2.8], [2.8, -2.8], [2.8, 2.8], [-2.8, 2.8]],

@@ -1,30 +1,30 @@
-//! The letters of pixel pictures: outlines from a font inside the program, so that no system font is needed.
+//! Text in PNG output: outlines of an embedded font, so that no system font is needed.
 
 use tiny_skia::PathBuilder;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use super::drawing::Place;
+use super::drawing::Position;
 
-/// The one typeface.
+/// The embedded font.
 pub struct Typeface {
     face: Face<'static>,
 }
 
 impl Typeface {
-    /// DejaVu Sans.
+    /// Loads DejaVu Sans.
     pub fn new() -> Self {
-        Self { face: Face::parse(dejavu::sans::regular(), 0).expect("the font inside the program is sound") }
+        Self { face: Face::parse(dejavu::sans::regular(), 0).expect("the embedded font is valid") }
     }
 
-    /// How wide words are at a size.
-    pub fn width(&self, words: &str, size: f64) -> f64 {
-        words.chars().map(|c| self.advance(self.glyph(c))).sum::<f64>() * self.scale(size)
+    /// Width of a text at a font size.
+    pub fn width(&self, text: &str, size: f64) -> f64 {
+        text.chars().map(|c| self.advance(self.glyph(c))).sum::<f64>() * self.scale(size)
     }
 
-    /// The outlines of words that begin at a place; a turn by a quarter makes them read upwards.
-    pub fn outline(&self, words: &str, size: f64, start: Place, upright: bool) -> Option<tiny_skia::Path> {
-        let mut pen = Pen { path: PathBuilder::new(), start, along: 0.0, scale: self.scale(size), upright };
-        for glyph in words.chars().map(|c| self.glyph(c)) {
+    /// Outline of a text that starts at a point; vertical text runs upwards.
+    pub fn outline(&self, text: &str, size: f64, start: Position, vertical: bool) -> Option<tiny_skia::Path> {
+        let mut pen = Pen { path: PathBuilder::new(), start, along: 0.0, scale: self.scale(size), vertical };
+        for glyph in text.chars().map(|c| self.glyph(c)) {
             self.face.outline_glyph(glyph, &mut pen);
             pen.along += self.advance(glyph) * pen.scale;
         }
@@ -32,7 +32,7 @@ impl Typeface {
     }
 
     fn glyph(&self, c: char) -> GlyphId {
-        // The font's box for what it does not have.
+        // Glyph 0 is the box for a missing character.
         self.face.glyph_index(if c.is_control() { ' ' } else { c }).unwrap_or(GlyphId(0))
     }
 
@@ -45,19 +45,19 @@ impl Typeface {
     }
 }
 
-/// Moves outlines from the font's units, where y grows upwards, to the picture.
+/// Conversion of outlines from font units, where y grows upwards, to the drawing.
 struct Pen {
     path: PathBuilder,
-    start: Place,
+    start: Position,
     along: f64,
     scale: f64,
-    upright: bool,
+    vertical: bool,
 }
 
 impl Pen {
-    fn place(&self, x: f32, y: f32) -> (f32, f32) {
+    fn point(&self, x: f32, y: f32) -> (f32, f32) {
         let (along, above) = (self.along + f64::from(x) * self.scale, f64::from(y) * self.scale);
-        let [x, y] = match self.upright {
+        let [x, y] = match self.vertical {
             true => [self.start[0] - above, self.start[1] - along],
             false => [self.start[0] + along, self.start[1] - above],
         };
@@ -67,22 +67,22 @@ impl Pen {
 
 impl OutlineBuilder for Pen {
     fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
+        let (x, y) = self.point(x, y);
         self.path.move_to(x, y);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.place(x, y);
+        let (x, y) = self.point(x, y);
         self.path.line_to(x, y);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.place(x1, y1), self.place(x, y));
+        let ((x1, y1), (x, y)) = (self.point(x1, y1), self.point(x, y));
         self.path.quad_to(x1, y1, x, y);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.place(x1, y1), self.place(x2, y2), self.place(x, y));
+        let ((x1, y1), (x2, y2), (x, y)) = (self.point(x1, y1), self.point(x2, y2), self.point(x, y));
         self.path.cubic_to(x1, y1, x2, y2, x, y);
     }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_have_a_width_and_an_outline() {
+    fn text_has_a_width_and_an_outline() {
         let face = Typeface::new();
         let wide = face.width("mm", 12.0);
         assert!(wide > face.width("ii", 12.0) && (2.0 * face.width("m", 12.0) - wide).abs() < 1e-9);

@@ -6,11 +6,11 @@ const canvases = ["frame", "background", "foreground", "overlay"].map((id) => do
 const [width, height] = [data.width, data.height];
 const decoded = new Map();
 
-function picture(address) {
+function loadImage(address) {
   return new Promise((done, failed) => {
     const image = new Image();
     image.onload = () => done(image);
-    image.onerror = () => failed(new Error("a picture of the report cannot be decoded"));
+    image.onerror = () => failed(new Error("cannot decode an image of the report"));
     image.src = address;
   });
 }
@@ -23,16 +23,16 @@ function pixels(image) {
   return context.getImageData(0, 0, width, height);
 }
 
-// Foreground and overlay are made here, from frame and mask: half of the pictures need not be in the file.
+// Foreground and overlay are computed from frame and mask, which halves the size of the page.
 async function parts(sample) {
   if (!decoded.has(sample)) {
     const { frame, background, mask } = data.samples[sample];
-    const images = await Promise.all([frame, background, mask].map(picture));
-    const [seen, empty, moving] = images.map(pixels);
+    const images = await Promise.all([frame, background, mask].map(loadImage));
+    const [seen, backgroundPixels, maskPixels] = images.map(pixels);
     const foreground = new ImageData(width, height);
     const overlay = new ImageData(width, height);
     for (let at = 0; at < seen.data.length; at += 4) {
-      const inside = moving.data[at] > 127;
+      const inside = maskPixels.data[at] > 127;
       for (let part = 0; part < 3; part++) {
         const level = seen.data[at + part];
         foreground.data[at + part] = inside ? level : 0;
@@ -40,7 +40,7 @@ async function parts(sample) {
       }
       foreground.data[at + 3] = overlay.data[at + 3] = 255;
     }
-    decoded.set(sample, [seen, empty, foreground, overlay]);
+    decoded.set(sample, [seen, backgroundPixels, foreground, overlay]);
   }
   return decoded.get(sample);
 }
@@ -81,19 +81,19 @@ function path(values, top, floor, largest) {
 
 function timeline() {
   const svg = element("svg", { viewBox: `0 0 ${chartWidth} ${chartHeight}`, role: "img", tabindex: 0 });
-  svg.setAttribute("aria-label", "angle and share of foreground of every frame; a click or the arrow keys move the player");
+  svg.setAttribute("aria-label", "angle and foreground fraction of every frame; a click or the arrow keys move the player");
   const floor = chartHeight - bottom;
   const angle = Math.max(...data.angles, 1e-6);
-  const share = Math.max(...data.shares, 1e-6);
-  const area = path(data.shares, 12, floor, share);
+  const fraction = Math.max(...data.foreground, 1e-6);
+  const area = path(data.foreground, 12, floor, fraction);
   svg.append(element("polygon", { points: [`${left},${floor}`, ...area, `${chartWidth},${floor}`].join(" "), fill: "var(--area)", opacity: 0.45 }));
   svg.append(element("polyline", { points: path(data.angles, 12, floor, angle).join(" "), fill: "none", stroke: "var(--line)", "stroke-width": 1.5 }));
   svg.append(element("line", { x1: left, x2: chartWidth, y1: floor, y2: floor, stroke: "currentColor", opacity: 0.4 }));
-  svg.append(element("text", { x: left + 4, y: 10 }, `angle up to ${angle.toFixed(1)}° (line), foreground up to ${(100 * share).toFixed(1)} % (area)`));
-  const colors = { kept: "var(--line)", trimmed: "var(--area)" };
-  const cell = (chartWidth - left) / data.kept.length;
-  data.kept.forEach((state, at) => {
-    if (state in colors) svg.append(element("rect", { x: left + at * cell, y: floor + 3, width: Math.max(cell, 0.5), height: 5, fill: colors[state] }));
+  svg.append(element("text", { x: left + 4, y: 10 }, `angle up to ${angle.toFixed(1)}° (line), foreground up to ${(100 * fraction).toFixed(1)} % (area)`));
+  const colors = { support: "var(--line)", trimmed: "var(--area)" };
+  const step = (chartWidth - left) / data.support.length;
+  data.support.forEach((state, at) => {
+    if (state in colors) svg.append(element("rect", { x: left + at * step, y: floor + 3, width: Math.max(step, 0.5), height: 5, fill: colors[state] }));
   });
   svg.append(element("text", { x: left, y: chartHeight - 6 }, `frame ${data.first}`));
   svg.append(element("text", { x: chartWidth, y: chartHeight - 6, "text-anchor": "end" }, `frame ${data.last}`));
@@ -132,10 +132,10 @@ function histogram() {
   for (let degrees = 0; degrees <= 90; degrees += 15) {
     svg.append(element("text", { x: left + ((chartWidth - left) * degrees) / 90, y: 138, "text-anchor": degrees === 90 ? "end" : "middle" }, `${degrees}°`));
   }
-  if (data.cone !== null) {
-    const x = left + ((chartWidth - left) * data.cone) / 90;
+  if (data.max_angle !== null) {
+    const x = left + ((chartWidth - left) * data.max_angle) / 90;
     svg.append(element("line", { x1: x, x2: x, y1: 0, y2: 120, stroke: "var(--area)", "stroke-width": 2, "stroke-dasharray": "6 4" }));
-    svg.append(element("text", { x: x - 4, y: 10, "text-anchor": "end" }, `cone, ${data.cone}°`));
+    svg.append(element("text", { x: x - 4, y: 10, "text-anchor": "end" }, `max angle ${data.max_angle}°`));
   }
   document.getElementById("histogram").append(svg);
 }
