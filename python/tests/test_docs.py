@@ -1,4 +1,4 @@
-"""Every example in the README, the guides and the docstrings runs and prints what it says."""
+"""Every example of the READMEs, the guides and the docstrings runs with the output shown."""
 
 from __future__ import annotations
 

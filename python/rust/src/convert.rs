@@ -1,32 +1,34 @@
-//! Samples that cannot be read in place, copied block by block: foreign byte order, unaligned memory,
-//! types that the library does not know, columns of a data frame, images of odd strides.
+//! Conversion of samples that cannot be read in place, block by block: foreign byte order, unaligned memory,
+//! unsupported element types, columns of a data frame, images of irregular strides.
 //!
-//! | what a column is | what a block has |
+//! | column | block |
 //! |---|---|
 //! | bool, uint8 | uint8 |
 //! | uint16 | uint16 |
 //! | int8, int16, float16, float32 | float32 |
 //! | int32, int64, uint32, uint64, float64 | float64 |
 //!
-//! Columns of several kinds meet in the widest. All conversions are exact but those of 64-bit integers beyond 2^53.
+//! Columns of several types are converted to the widest. All conversions are exact except those of 64-bit integers
+//! beyond 2^53.
 
 use std::ops::Range;
 
-use steradian::{Block, BlockElement, ElementType, Result, Rows, Shape};
+use steradian::Result;
+use steradian::data::{Block, BlockElement, ElementType, Rows, Shape};
 
 use crate::memory::{BorrowedArray, ElementKind};
 
-/// Rows converted before the next column is begun: few enough that their cache lines stay in the first level.
+/// Rows converted before the next column is started: few enough that their cache lines stay in the first level.
 const TILE_ROWS: usize = 64;
 
-/// Arrays side by side, each a column or a whole table of its own.
+/// Arrays side by side, each one column or one table.
 pub struct ConvertedColumns {
     parts: Vec<BorrowedArray>,
     shape: Shape,
 }
 
 impl ConvertedColumns {
-    /// Arrays of the same number of samples; all axes but the first are features.
+    /// Joins arrays with the same number of samples; all axes but the first are features.
     pub fn new(parts: Vec<BorrowedArray>, samples: usize, image: Option<(usize, usize)>) -> Self {
         let features = parts.iter().map(|part| part.shape()[1..].iter().product::<usize>()).sum();
         let element =
@@ -34,12 +36,12 @@ impl ConvertedColumns {
         Self { parts, shape: Shape { samples, features, element, image } }
     }
 
-    /// What the blocks have.
+    /// The shape of the converted data.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Converts some rows and hands them on.
+    /// Converts some rows and passes them to `visit`.
     pub fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self.shape.element {
             ElementType::U8 => self.visit_as(rows, visit, |x| x as u8),
@@ -62,7 +64,7 @@ impl ConvertedColumns {
             let tile = first..(first + TILE_ROWS).min(rows.end);
             let mut column = 0;
             for part in &self.parts {
-                each_place(&part.shape()[1..], |others| {
+                each_index(&part.shape()[1..], |others| {
                     let mut at = column;
                     widen(part, tile.clone(), others, |x| {
                         out[at] = narrow(x);
@@ -76,7 +78,7 @@ impl ConvertedColumns {
     }
 }
 
-/// The least of the library's types that holds a kind.
+/// The smallest element type of the library that holds the values of a kind.
 fn target(kind: ElementKind) -> ElementType {
     match kind {
         ElementKind::Bool | ElementKind::U8 => ElementType::U8,
@@ -88,22 +90,22 @@ fn target(kind: ElementKind) -> ElementType {
     }
 }
 
-/// All places of an array of these sides, the last axis fastest; one empty place where there are no sides.
-fn each_place(sides: &[usize], mut visit: impl FnMut(&[usize])) {
-    let mut place = vec![0; sides.len()];
+/// Visits all indices of an array of this shape, the last axis fastest; one empty index for an empty shape.
+fn each_index(sides: &[usize], mut visit: impl FnMut(&[usize])) {
+    let mut index = vec![0; sides.len()];
     for _ in 0..sides.iter().product::<usize>() {
-        visit(&place);
+        visit(&index);
         for axis in (0..sides.len()).rev() {
-            place[axis] += 1;
-            if place[axis] < sides[axis] {
+            index[axis] += 1;
+            if index[axis] < sides[axis] {
                 break;
             }
-            place[axis] = 0;
+            index[axis] = 0;
         }
     }
 }
 
-/// Numbers along the first axis, in double precision.
+/// Visits the values along the first axis, as f64.
 fn widen(part: &BorrowedArray, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
     match part.kind() {
         ElementKind::Bool | ElementKind::U8 => read(part, rows, others, |b| f64::from(u8::from_ne_bytes(b)), visit),
@@ -136,11 +138,11 @@ fn read<const N: usize>(
     });
 }
 
-/// A number of half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
+/// The value of an f16: 1 bit of sign, 5 of exponent, 10 of fraction.
 fn half(bits: u16) -> f32 {
     let (sign, magnitude) = (u32::from(bits & 0x8000) << 16, u32::from(bits & 0x7fff));
     let moved = magnitude << 13;
-    // In its new place the exponent is 112 too small, which a product mends for normal and subnormal numbers alike;
+    // The shifted exponent is 112 too small, which a product corrects for normal and subnormal values alike;
     // infinity and NaN have the exponent of all ones instead.
     let value =
         if magnitude < 0x7c00 { f32::from_bits(moved) * 2f32.powi(112) } else { f32::from_bits(moved | 0x7f80_0000) };

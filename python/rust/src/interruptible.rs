@@ -6,61 +6,62 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use steradian::{CancelToken, Iteration, Local, Progress, Result};
+use steradian::engine::{CancelToken, Iteration, Progress};
+use steradian::{Local, Result};
 
 use crate::errors::exception;
 
-/// How long the calling thread waits before it looks up: a tenth of the time in which Ctrl-C must be felt.
+/// Time between two checks for Ctrl-C: a tenth of the latency that the tests accept.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What the workers tell the calling thread.
+/// Progress of the worker threads that the calling thread has not reported yet.
 #[derive(Default)]
-struct News {
-    /// Where each unreported pass stands, the newest last.
+struct PendingReports {
+    /// The latest progress of each unreported pass, the newest pass last.
     passes: VecDeque<Progress>,
     done: bool,
 }
 
 #[derive(Default)]
-struct Board {
-    news: Mutex<News>,
+struct ProgressQueue {
+    reports: Mutex<PendingReports>,
     changed: Condvar,
 }
 
-impl Board {
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+impl ProgressQueue {
+    fn reports(&self) -> MutexGuard<'_, PendingReports> {
+        self.reports.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes where a pass stands, in place of what was noted of it before; a pass that ends wakes nobody.
-    fn note(&self, progress: Progress) {
-        let mut news = self.news();
-        match news.passes.back_mut() {
+    /// Records the progress of a pass, in place of its earlier one. It does not wake the calling thread.
+    fn record(&self, progress: Progress) {
+        let mut reports = self.reports();
+        match reports.passes.back_mut() {
             Some(last) if last.pass == progress.pass && last.name == progress.name => *last = progress,
-            _ => news.passes.push_back(progress),
+            _ => reports.passes.push_back(progress),
         }
     }
 
     fn finish(&self) {
-        self.news().done = true;
+        self.reports().done = true;
         self.changed.notify_all();
     }
 
-    /// Waits for the end of the work, at most [`POLL_INTERVAL`]; what is new since.
+    /// Waits for the end of the work, at most [`POLL_INTERVAL`]. Returns the unreported passes, and true at the end.
     fn wait(&self) -> (VecDeque<Progress>, bool) {
-        let news = self.news();
-        let (mut news, _) = self
+        let reports = self.reports();
+        let (mut reports, _) = self
             .changed
-            .wait_timeout_while(news, POLL_INTERVAL, |news| !news.done)
+            .wait_timeout_while(reports, POLL_INTERVAL, |reports| !reports.done)
             .unwrap_or_else(PoisonError::into_inner);
-        (std::mem::take(&mut news.passes), news.done)
+        (std::mem::take(&mut reports.passes), reports.done)
     }
 }
 
-/// Says that the work is done, also when it panics.
-struct Finish(Arc<Board>);
+/// Marks the work as done when it is dropped, also by a panic.
+struct FinishGuard(Arc<ProgressQueue>);
 
-impl Drop for Finish {
+impl Drop for FinishGuard {
     fn drop(&mut self) {
         self.0.finish();
     }
@@ -68,8 +69,8 @@ impl Drop for Finish {
 
 /// Runs `work` on `threads` threads (0: one per core) without the interpreter's lock.
 ///
-/// `callback(name, pass, bytes, total_bytes)` hears where passes stand, each at least once. Ctrl-C, or an exception of
-/// the callback, cancels the work and is raised once it has stopped.
+/// `callback(name, pass, bytes, total_bytes)` receives the progress of each pass at least once. Ctrl-C, or an exception
+/// of the callback, cancels the work and is raised once it has stopped.
 pub fn run<T: Send>(
     py: Python<'_>,
     threads: usize,
@@ -77,21 +78,21 @@ pub fn run<T: Send>(
     work: impl FnOnce(&Local) -> Result<T> + Send,
 ) -> PyResult<T> {
     let cancel = CancelToken::default();
-    let board = Arc::new(Board::default());
+    let queue = Arc::new(ProgressQueue::default());
     let mut runner = Local::new(threads).map_err(exception)?.with_cancel_token(cancel.clone());
     if callback.is_some() {
-        let board = Arc::clone(&board);
-        runner = runner.with_progress(move |progress| board.note(progress));
+        let queue = Arc::clone(&queue);
+        runner = runner.with_progress(move |progress| queue.record(progress));
     }
     let mut raised = None;
     let result = std::thread::scope(|scope| {
-        let finish = Finish(Arc::clone(&board));
+        let finish = FinishGuard(Arc::clone(&queue));
         let worker = scope.spawn(move || {
             let _finish = finish;
             work(&runner)
         });
         loop {
-            let (passes, done) = py.detach(|| board.wait());
+            let (passes, done) = py.detach(|| queue.wait());
             if raised.is_none() {
                 raised = report(callback, passes).and_then(|()| py.check_signals()).err();
                 if raised.is_some() {
@@ -110,18 +111,18 @@ pub fn run<T: Send>(
     }
 }
 
-/// Runs `work` that cannot be cancelled on a thread of its own; Ctrl-C is raised at once and leaves the thread to itself.
+/// Runs `work` that cannot be canceled on its own thread. Ctrl-C is raised at once; the thread continues unobserved.
 pub fn run_uninterruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
-    let board = Arc::new(Board::default());
-    let finish = Finish(Arc::clone(&board));
+    let queue = Arc::new(ProgressQueue::default());
+    let finish = FinishGuard(Arc::clone(&queue));
     let worker = std::thread::spawn(move || {
         let _finish = finish;
         work()
     });
-    while !py.detach(|| board.wait()).1 {
+    while !py.detach(|| queue.wait()).1 {
         py.check_signals()?;
     }
     py.detach(|| worker.join()).map_err(|panic| std::panic::resume_unwind(panic))
@@ -134,7 +135,7 @@ fn report(callback: Option<&Bound<'_, PyAny>>, passes: VecDeque<Progress>) -> Py
     passes.into_iter().try_for_each(|p| callback.call1((named(&p), p.pass, p.bytes, p.total_bytes)).map(drop))
 }
 
-/// What a pass does; a step of an iteration in memory says how far it has come.
+/// The name of a pass; for a step of an iteration in memory, with the step, its residual and its rank.
 fn named(progress: &Progress) -> String {
     match progress.iteration {
         None => progress.name.to_owned(),
