@@ -44,8 +44,8 @@ pub(crate) fn write_bytes<T: Serialize + ?Sized>(value: &T, to: &mut dyn Write) 
     }
 }
 
-/// The hash function of digests: XXH64 with seed 0. Its specification fixes its values, while the standard library's hasher
-/// may change with the compiler, and parquet already depends on the crate.
+/// The hash function of digests: XXH64 with seed 0. Its specification fixes its values, while the standard library's
+/// hasher may change with the compiler, and parquet already depends on the crate.
 pub(crate) fn hasher() -> XxHash64 {
     XxHash64::with_seed(0)
 }

@@ -133,7 +133,8 @@ macro_rules! float_element {
                 self as f32
             }
 
-            // Flipping all bits of negative values and the sign bit of the others maps the IEEE order to the integer order.
+            // Flipping all bits of negative values and the sign bit of the others maps the IEEE order to the integer
+            // order.
             #[inline(always)]
             fn sort_key(self) -> u64 {
                 let bits = self.to_bits();

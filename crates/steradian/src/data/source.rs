@@ -43,8 +43,8 @@ pub enum View<'a> {
 
 /// Data that can be read repeatedly, by row range.
 ///
-/// The grid of a pass, not the source, determines the row ranges; a source only returns them. Implementations are slices in
-/// memory, memory-mapped files, streamed files and parsed tables.
+/// The grid of a pass, not the source, determines the row ranges; a source only returns them. Implementations are
+/// slices in memory, memory-mapped files, streamed files and parsed tables.
 pub trait Source: Sync {
     /// The shape, which is constant.
     fn shape(&self) -> &Shape;
@@ -68,8 +68,9 @@ pub trait Source: Sync {
         Ok(())
     }
 
-    /// Hint at the start of a pass: `n_threads` threads visit these row ranges, each sequentially, and a thread that has
-    /// finished a range takes the next one in order. It replaces the previous hint. A source may use it to read ahead.
+    /// Hint at the start of a pass: `n_threads` threads visit these row ranges, each sequentially, and a thread that
+    /// has finished a range takes the next one in order. It replaces the previous hint. A source may use it to read
+    /// ahead.
     fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
         let _ = (parts, n_threads);
     }

@@ -25,8 +25,8 @@ impl<'a> SubsetSource<'a> {
         Self { source, samples, shape }
     }
 
-    /// At most `most` samples of the support (of all samples if it is `None`), drawn at random with a fixed seed: equidistant
-    /// ones could all have the same phase of a period in the data.
+    /// At most `most` samples of the support (of all samples if it is `None`), drawn at random with a fixed seed:
+    /// equidistant ones could all have the same phase of a period in the data.
     pub(crate) fn at_most(source: &'a dyn Source, support: Option<&[bool]>, most: usize) -> Self {
         let in_support = |i: &usize| support.is_none_or(|support| support[*i]);
         let members: Vec<usize> = (0..source.shape().samples).filter(in_support).collect();

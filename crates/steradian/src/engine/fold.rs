@@ -1,9 +1,9 @@
 //! The traits of passes: a fold over blocks of samples, and a pair fold over pairs of tiles.
 //!
-//! A [`Fold`] reads each sample once; its accumulators form a monoid (`empty`, `merge`) up to rounding.
-//! Each leaf of a fixed [`Grid`](crate::Grid) has one accumulator, and leaves are merged along a fixed binary tree, so the
-//! result does not depend on the number of threads or on the order in which they finish. A [`Forest`](crate::Forest) holds
-//! the accumulators of any set of leaves as complete subtrees with their positions; forests of different machines join to
+//! A [`Fold`] reads each sample once; its accumulators form a monoid (`empty`, `merge`) up to rounding. Each leaf of a
+//! fixed [`Grid`](crate::Grid) has one accumulator, and leaves are merged along a fixed binary tree, so the result does
+//! not depend on the number of threads or on the order in which they finish. A [`Forest`](crate::Forest) holds the
+//! accumulators of any set of leaves as complete subtrees with their positions; forests of different machines join to
 //! the bitwise identical result of one run.
 //!
 //! A [`PairFold`] computes every pair of tiles once.
@@ -15,8 +15,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::data::block::Block;
 use crate::error::Result;
 
-/// One pass over all samples, as a serializable value: a checkpoint identifies the pass by its bytes, and other processes
-/// can run it.
+/// One pass over all samples, as a serializable value: a checkpoint identifies the pass by its bytes, and other
+/// processes can run it.
 pub trait Fold: Serialize + Sync {
     /// Name of the pass in progress reports and of the fold in jobs for other processes.
     const NAME: &'static str;

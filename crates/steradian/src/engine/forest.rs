@@ -38,7 +38,8 @@ impl<A> Forest<A> {
         self.trees.push(Tree { level, index, accumulator });
     }
 
-    /// Removes and returns the sibling of a subtree, if present. The caller merges, so that it holds a lock only briefly.
+    /// Removes and returns the sibling of a subtree, if present. The caller merges, so that it holds a lock only
+    /// briefly.
     pub(crate) fn take_sibling(&mut self, level: u32, index: usize) -> Option<A> {
         let place = self.trees.iter().position(|t| t.level == level && t.index == index ^ 1)?;
         Some(self.trees.swap_remove(place).accumulator)

@@ -15,8 +15,8 @@ const MAX_LEAVES: usize = 64;
 /// Largest number of leaves if accumulators are large: one is finished while the other is being filled.
 const MAX_LEAVES_LARGE: usize = 2;
 
-/// Division of the rows into leaves, and of leaves into blocks. It depends on the shape and the size of the accumulator, not
-/// on the number of threads.
+/// Division of the rows into leaves, and of leaves into blocks. It depends on the shape and the size of the
+/// accumulator, not on the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grid {
     samples: usize,
@@ -73,7 +73,8 @@ impl Grid {
         rows.clone().step_by(step).map(move |start| start..(start + step).min(rows.end))
     }
 
-    /// Largest number of accumulators in memory at once: those being filled, and those that await their siblings in the tree.
+    /// Largest number of accumulators in memory at once: those being filled, and those that await their siblings in the
+    /// tree.
     pub fn live_accumulators(&self, threads: usize) -> usize {
         let filling = if self.large_accumulators { 1 } else { threads.min(self.leaves()) };
         filling + self.leaves().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)

@@ -1,12 +1,12 @@
 //! The journal trait: the log of pass totals that a checkpoint stores and an interrupted fit resumes from.
 //!
-//! Between passes a fit computes in memory, from its parameters and the totals of earlier passes only. So a checkpoint is a
-//! [`Journal`] of totals in order: a resumed fit starts from the first pass, and each pass with a stored total returns it
-//! instead of reading data. The result is bitwise identical. Of the pass in progress the journal stores a snapshot: the finished leaves of the grid and the
-//! accumulators of started ones, or the finished pairs of tiles.
+//! Between passes a fit computes in memory, from its parameters and the totals of earlier passes only. So a checkpoint
+//! is a [`Journal`] of totals in order: a resumed fit starts from the first pass, and each pass with a stored total
+//! returns it instead of reading data. The result is bitwise identical. Of the pass in progress the journal stores a
+//! snapshot: the finished leaves of the grid and the accumulators of started ones, or the finished pairs of tiles.
 //!
-//! [`Local::with_journal`](crate::Local::with_journal) sets the journal of a runner; a [`FitIdentity`](crate::FitIdentity)
-//! identifies the data and parameters of its fit.
+//! [`Local::with_journal`](crate::Local::with_journal) sets the journal of a runner; a
+//! [`FitIdentity`](crate::FitIdentity) identifies the data and parameters of its fit.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -51,8 +51,9 @@ impl Local {
         self
     }
 
-    /// Sets the journal that saves passes. A pass with a stored total returns it without reading data, and counts as a pass.
-    /// A journal belongs to one fit, which must be the first work of this runner. [`Local::for_each_block`] is not saved.
+    /// Sets the journal that saves passes. A pass with a stored total returns it without reading data, and counts as a
+    /// pass. A journal belongs to one fit, which must be the first work of this runner. [`Local::for_each_block`] is
+    /// not saved.
     pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = Some(journal);
         self
@@ -68,8 +69,8 @@ impl Local {
         PassProgress { runner: self, name, pass, total_bytes, bytes: AtomicU64::new(0) }
     }
 
-    /// Fills the accumulators of some leaves of a grid: the part of a pass that one machine runs. [`Forest::join`] joins
-    /// the parts.
+    /// Fills the accumulators of some leaves of a grid: the part of a pass that one machine runs. [`Forest::join`]
+    /// joins the parts.
     pub fn run_leaves<F: Fold>(
         &self,
         fold: &F,
@@ -166,7 +167,8 @@ impl Local {
         }
     }
 
-    /// Calls `work` with blocks of `block_rows` rows in order, within this runner's thread pool: for output in data order.
+    /// Calls `work` with blocks of `block_rows` rows in order, within this runner's thread pool: for output in data
+    /// order.
     pub fn for_each_block(
         &self,
         name: &'static str,
@@ -258,7 +260,8 @@ impl Runner for Local {
         progress.skip(2 * (before.count() * tile_rows) as u64 * row_bytes);
         let state = Mutex::new(state);
         let lock = || state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Items are the entries of the full square row by row, so that threads share a left tile; the lower half is empty.
+        // Items are the entries of the full square row by row, so that threads share a left tile; the lower half is
+        // empty.
         let done = self.in_order(0..tiles * tiles, self.threads(), |item| {
             if item % tiles < item / tiles || before.contains(item) {
                 return Ok(());

@@ -11,8 +11,8 @@ use super::pass_state::{PartialLeaf, PassState};
 use crate::codec::{from_bytes, split_bytes, write_bytes};
 use crate::error::Result;
 
-/// Least ratio of the time between snapshots to the time of writing one, so that large accumulators are saved less often.
-/// Ignored if the journal's interval is 0, which saves after each block.
+/// Least ratio of the time between snapshots to the time of writing one, so that large accumulators are saved less
+/// often. Ignored if the journal's interval is 0, which saves after each block.
 const SNAPSHOT_OVERHEAD: u32 = 20;
 
 /// The connection of one pass to the journal.
@@ -67,9 +67,9 @@ impl<'a> PassRecorder<'a> {
         (*due <= now).then(|| SnapshotPermit { due, since: now, every: self.journal.every() })
     }
 
-    /// To be called after each block: saves a snapshot if one is due, or else stores the progress of the thread's leaf in
-    /// `state` for the thread that saves the next one. `stored_at` is the time at which the leaf was last saved or stored;
-    /// `single_thread` is true if no other thread fills leaves.
+    /// To be called after each block: saves a snapshot if one is due, or else stores the progress of the thread's leaf
+    /// in `state` for the thread that saves the next one. `stored_at` is the time at which the leaf was last saved or
+    /// stored; `single_thread` is true if no other thread fills leaves.
     pub(crate) fn after_block<A: Clone + Serialize>(
         &self,
         state: &PassState<A>,

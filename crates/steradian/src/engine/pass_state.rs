@@ -1,7 +1,7 @@
 //! State of a pass in progress, shared by threads: accumulators of finished leaves and of started ones.
 //!
-//! Blocks are added to a leaf in order, and leaves are merged along a fixed tree. So a pass can resume from the accumulator
-//! of the first blocks of a leaf, and from any set of finished leaves, to a bitwise identical total.
+//! Blocks are added to a leaf in order, and leaves are merged along a fixed tree. So a pass can resume from the
+//! accumulator of the first blocks of a leaf, and from any set of finished leaves, to a bitwise identical total.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -36,7 +36,8 @@ pub(crate) struct PassSnapshotRef<'a, A> {
     started: Vec<PartialLeaf<&'a A>>,
 }
 
-/// Finished and started leaves behind a lock. Leaves finish in any order, on any thread, and are merged outside the lock.
+/// Finished and started leaves behind a lock. Leaves finish in any order, on any thread, and are merged outside the
+/// lock.
 pub(crate) struct PassState<A>(Mutex<LeafSet<A>>);
 
 struct LeafSet<A> {
@@ -90,8 +91,8 @@ impl<A: Clone> PassState<A> {
         leaves.filter(|leaf| !state.forest.holds(*leaf)).map(|leaf| (leaf, rest(leaf))).collect()
     }
 
-    /// The number of blocks already added to a leaf, and their accumulator. A small accumulator also remains in the state,
-    /// so that snapshots by other threads contain it.
+    /// The number of blocks already added to a leaf, and their accumulator. A small accumulator also remains in the
+    /// state, so that snapshots by other threads contain it.
     pub(crate) fn start_leaf<F: Fold<Accumulator = A>>(&self, leaf: usize, fold: &F) -> (usize, A) {
         let mut state = self.lock();
         let Some(place) = state.started.iter().position(|other| other.leaf == leaf) else {
@@ -137,7 +138,8 @@ impl<A: Clone> PassState<A> {
     }
 
     /// Calls `save` with the state of the pass, where the thread's own leaf replaces the stored progress of that leaf.
-    /// Returns false without a call before the first block, and while other threads merge accumulators out of the forest.
+    /// Returns false without a call before the first block, and while other threads merge accumulators out of the
+    /// forest.
     pub(crate) fn snapshot(
         &self,
         own: Option<PartialLeaf<&A>>,

@@ -1,12 +1,13 @@
-//! Anchor passes: counts of pairs within a cone, between candidates and a few anchors in memory, for successive elimination.
+//! Anchor passes: counts of pairs within a cone, between candidates and a few anchors in memory, for successive
+//! elimination.
 //!
 //! | counts | fold | result of one pass |
 //! |---|---|---|
 //! | anchors within the cone around each candidate | [`AnchorCounts`] | two counts per candidate, in data order |
 //! | samples within the cone around each anchor | [`ConeSizes`] | one count per anchor |
 //!
-//! Both classify every pair as the pair pass does: in f32 if that suffices, else by the [predicate](ConePredicate). Cost:
-//! 2 m D flops per candidate for m anchors; a tile of at most 256 x m cosines per thread.
+//! Both classify every pair as the pair pass does: in f32 if that suffices, else by the [predicate](ConePredicate).
+//! Cost: 2 m D flops per candidate for m anchors; a tile of at most 256 x m cosines per thread.
 
 use std::borrow::Cow;
 use std::ops::Range;

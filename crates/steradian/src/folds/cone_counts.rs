@@ -5,8 +5,9 @@
 //! | cos eta | `threshold` |
 //! | tau_i | n - `neighbours[i]` |
 //!
-//! The cosines of a tile are a product in f32; [`cosine_counts`] counts those that differ from the threshold by more than
-//! their rounding error, and the [predicate](super::ConePredicate) classifies the others. Cost: one pair pass, n^2 D flops.
+//! The cosines of a tile are a product in f32; [`cosine_counts`] counts those that differ from the threshold by more
+//! than their rounding error, and the [predicate](super::ConePredicate) classifies the others. Cost: one pair pass, n^2
+//! D flops.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -103,7 +104,8 @@ impl PairFold for ConeCounts<'_> {
                 undecided.extend(close.map(|j| (i, j)));
             }
         }
-        // A sample without direction has cosine 0 to all others; if that is within the cone, the count includes it wrongly.
+        // A sample without direction has cosine 0 to all others; if that is within the cone, the count includes it
+        // wrongly.
         if bounds.sure <= 0.0 {
             for (j, _) in right_weights.iter().enumerate().filter(|(_, w)| **w == 0.0) {
                 let counted = (0..left.rows()).filter(|&i| left_weights[i] > 0.0 && from(i) <= j);

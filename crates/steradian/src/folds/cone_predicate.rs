@@ -4,9 +4,9 @@
 //! |---|---|
 //! | cos eta | `threshold` |
 //!
-//! Cosines are first computed in f32; a pair that differs from the threshold by more than [`single_error`] is decided. The
-//! others are computed in f64, and a pair that is still within [`EXACT_RECHECK_MARGIN`] of the threshold is decided by
-//! [`exact_cosine`], so that decisions do not depend on the order of summation.
+//! Cosines are first computed in f32; a pair that differs from the threshold by more than [`single_error`] is decided.
+//! The others are computed in f64, and a pair that is still within [`EXACT_RECHECK_MARGIN`] of the threshold is decided
+//! by [`exact_cosine`], so that decisions do not depend on the order of summation.
 
 use std::ops::Range;
 

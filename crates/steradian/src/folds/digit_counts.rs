@@ -1,8 +1,8 @@
 //! Histograms of one digit of the sort keys of some columns, for exact order statistics (radix selection).
 //!
-//! Values are mapped to integers of the same order, whose 8-bit digits are determined from the top: a pass counts the next
-//! digit of the values with the prefix found so far. u8 needs one pass, u16 two, f32 four, f64 eight. Each pass counts for
-//! both middle ranks, so that the median of an even number of samples is exact, too.
+//! Values are mapped to integers of the same order, whose 8-bit digits are determined from the top: a pass counts the
+//! next digit of the values with the prefix found so far. u8 needs one pass, u16 two, f32 four, f64 eight. Each pass
+//! counts for both middle ranks, so that the median of an even number of samples is exact, too.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -31,8 +31,8 @@ pub struct DigitCounts<'a> {
 }
 
 impl<'a> DigitCounts<'a> {
-    /// Counts of digit `digit` (0 is the highest) of the values whose higher digits are one of the column's `prefixes`, over
-    /// the samples of the support (all if `None`).
+    /// Counts of digit `digit` (0 is the highest) of the values whose higher digits are one of the column's `prefixes`,
+    /// over the samples of the support (all if `None`).
     pub fn new(
         element: ElementType,
         columns: Range<usize>,

@@ -41,8 +41,8 @@ pub struct Distances<'a> {
 }
 
 impl<'a> Distances<'a> {
-    /// Distances about `center` to the span of the columns of `vectors` (D x d). In f32, sines below 5e-4 are returned as 0,
-    /// and so are the distances of samples close to the subspace.
+    /// Distances about `center` to the span of the columns of `vectors` (D x d). In f32, sines below 5e-4 are returned
+    /// as 0, and so are the distances of samples close to the subspace.
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
         let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
         let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
@@ -50,7 +50,8 @@ impl<'a> Distances<'a> {
         Self { directions, operand, scored: None, drawn: None, rounding }
     }
 
-    /// Also stores scores: of the samples of the mask `scored` (all if `None`) that belong to the random subset `drawn`.
+    /// Also stores scores: of the samples of the mask `scored` (all if `None`) that belong to the random subset
+    /// `drawn`.
     pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomShare) -> Self {
         Self { scored: scored.map(Cow::Borrowed), drawn: Some(drawn), ..self }
     }

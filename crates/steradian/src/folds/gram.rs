@@ -1,8 +1,8 @@
 //! The n x n Gram matrix of weighted rows, for few samples: a pair pass.
 //!
-//! With uniform weights and a center of integers, u8 and u16 data have an exact integer Gram matrix: products of (u8 - 128)
-//! are at most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and f64 adds them exactly, in any
-//! order, up to D = 2^39 and D = 2^23.
+//! With uniform weights and a center of integers, u8 and u16 data have an exact integer Gram matrix: products of (u8 -
+//! 128) are at most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and f64 adds them exactly,
+//! in any order, up to D = 2^39 and D = 2^23.
 //!
 //! Cost: one pair pass, n^2 D flops (upper triangle), 8 n^2 bytes.
 

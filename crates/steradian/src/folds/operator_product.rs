@@ -65,7 +65,7 @@ impl<'a> OperatorProduct<'a> {
 pub struct OperatorProductAccumulator {
     #[serde(with = "packed")]
     z: Vec<f64>,
-    mass: f64,
+    total_weight: f64,
 }
 
 impl Fold for OperatorProduct<'_> {
@@ -79,7 +79,7 @@ impl Fold for OperatorProduct<'_> {
     }
 
     fn empty(&self) -> OperatorProductAccumulator {
-        OperatorProductAccumulator { z: zeroed(self.accumulator_length()), mass: 0.0 }
+        OperatorProductAccumulator { z: zeroed(self.accumulator_length()), total_weight: 0.0 }
     }
 
     fn add(&self, accumulator: &mut OperatorProductAccumulator, block: &Block<'_>) -> Result<()> {
@@ -91,7 +91,7 @@ impl Fold for OperatorProduct<'_> {
                 (own.to_vec(), self.directions.weights_of(block))
             }
         };
-        accumulator.mass += self.directions.mass(block, &weights);
+        accumulator.total_weight += self.directions.total_weight(block, &weights);
         let projected = self.given.is_none();
         for (y, w) in y.chunks_exact_mut(self.operand.columns()).zip(&weights) {
             // Multiplied by w twice, because w^2 may overflow where w y w does not.
@@ -102,10 +102,13 @@ impl Fold for OperatorProduct<'_> {
     }
 
     fn merge(&self, left: OperatorProductAccumulator, right: OperatorProductAccumulator) -> OperatorProductAccumulator {
-        OperatorProductAccumulator { z: crate::folds::add_all(left.z, &right.z), mass: left.mass + right.mass }
+        OperatorProductAccumulator {
+            z: crate::folds::add_all(left.z, &right.z),
+            total_weight: left.total_weight + right.total_weight,
+        }
     }
 
     fn finish(&self, total: OperatorProductAccumulator) -> Result<(Matrix, f64)> {
-        Ok((self.operand.unpadded(total.z), total.mass))
+        Ok((self.operand.unpadded(total.z), total.total_weight))
     }
 }

@@ -37,7 +37,7 @@ impl<'a> Scatter<'a> {
 pub struct ScatterAccumulator {
     #[serde(with = "packed")]
     lower: Vec<f64>,
-    mass: f64,
+    total_weight: f64,
 }
 
 impl Fold for Scatter<'_> {
@@ -51,7 +51,7 @@ impl Fold for Scatter<'_> {
     }
 
     fn empty(&self) -> ScatterAccumulator {
-        ScatterAccumulator { lower: zeroed(self.features() * self.features()), mass: 0.0 }
+        ScatterAccumulator { lower: zeroed(self.features() * self.features()), total_weight: 0.0 }
     }
 
     fn add(&self, accumulator: &mut ScatterAccumulator, block: &Block<'_>) -> Result<()> {
@@ -69,7 +69,7 @@ impl Fold for Scatter<'_> {
                 weights
             })
             .collect();
-        accumulator.mass += self.directions.mass(block, &weights.concat());
+        accumulator.total_weight += self.directions.total_weight(block, &weights.concat());
         accumulator.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
             let start = strip * STRIP;
             let end = start + lower.len() / features;
@@ -80,7 +80,10 @@ impl Fold for Scatter<'_> {
     }
 
     fn merge(&self, left: ScatterAccumulator, right: ScatterAccumulator) -> ScatterAccumulator {
-        ScatterAccumulator { lower: crate::folds::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
+        ScatterAccumulator {
+            lower: crate::folds::add_all(left.lower, &right.lower),
+            total_weight: left.total_weight + right.total_weight,
+        }
     }
 
     /// The full symmetric matrix and the total weight.
@@ -92,6 +95,6 @@ impl Fold for Scatter<'_> {
                 a[(i, j)] = a[(j, i)];
             }
         }
-        Ok((a, total.mass))
+        Ok((a, total.total_weight))
     }
 }

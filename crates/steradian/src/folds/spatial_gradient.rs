@@ -1,5 +1,5 @@
-//! The negative gradient of the sum of distances to a point: the sum of directions to the samples. It is zero at the spatial
-//! median.
+//! The negative gradient of the sum of distances to a point: the sum of directions to the samples. It is zero at the
+//! spatial median.
 //!
 //! | symbol | here |
 //! |---|---|

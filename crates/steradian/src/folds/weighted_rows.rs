@@ -58,7 +58,7 @@ impl<'a> WeightedRows<'a> {
     }
 
     /// Total weight of the active rows of a block: 1 per row, or the square of its factor.
-    pub(crate) fn mass(&self, block: &Block<'_>, weights: &[f64]) -> f64 {
+    pub(crate) fn total_weight(&self, block: &Block<'_>, weights: &[f64]) -> f64 {
         let active = weights.iter().enumerate().filter(|(_, w)| **w > 0.0);
         match &self.factors {
             None => active.count() as f64,
@@ -129,8 +129,8 @@ impl<'a> WeightedRows<'a> {
 
     /// The weight of one row from its squared distance to the center, which a kernel has computed.
     ///
-    /// The distance is computed again if the square is close to overflow or underflow, or so small that the sample may have
-    /// no direction.
+    /// The distance is computed again if the square is close to overflow or underflow, or so small that the sample may
+    /// have no direction.
     pub(crate) fn weight(&self, block: &Block<'_>, row: usize, square: f64, double: bool) -> f64 {
         let (safe, clear) = if double { (1e-270..1e300, 1e-12) } else { (1e-30..1e34, 1e-4) };
         if self.support.as_ref().is_some_and(|support| !support[block.first() + row]) {

@@ -1,7 +1,7 @@
-//! Vectors made ready for the fused kernels: in the working precision, cut and padded to the kernels' widths.
+//! Vectors prepared for the fused kernels: in the working precision, divided and padded to the widths of the kernels.
 //!
-//! Blocks are multiplied in two sweeps that the threads share on fixed parts: rows for Y = w (X - mu) W, panels of
-//! columns for Z += (X - mu)' Y. Each part belongs to one task, so the order of additions is fixed.
+//! Threads share each product by fixed parts: rows for Y = (X - mu) W, panels of columns for Z += (X - mu)' Y. Each
+//! part is one task, so the order of additions is fixed.
 
 use std::ops::Range;
 
@@ -16,17 +16,17 @@ use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::{Element, ElementType};
 use crate::numeric::linalg::Matrix;
 
-/// Rows that one task projects.
+/// Rows per task of a projection.
 const CHUNK_ROWS: usize = 64;
-/// Columns of Z that one task adds to: whole strips of the kernel.
+/// Features per task of Z: a multiple of the strips of the kernel.
 const PANEL_COLUMNS: usize = 1536;
 
-/// How products are rounded.
+/// Precision of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// Single for u8, u16 and f32 data, double for f64; sums are double.
+    /// f32 for u8, u16 and f32 data, f64 for f64 data; sums are f64.
     Working,
-    /// Double for all data.
+    /// f64 for all data.
     Double,
 }
 
@@ -36,20 +36,21 @@ impl Precision {
     }
 }
 
-/// D x l vectors, or only their number, for blocks seen from a center.
+/// A center and D x l vectors, or only their number l, in the layout of the kernels.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Operand {
     columns: usize,
     parts: OperandParts,
 }
 
+/// The center and the pieces of the vectors, in the precision of the products.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum OperandParts {
     Single(SplitCenter<f32>, Vec<Piece<f32>>),
     Double(SplitCenter<f64>, Vec<Piece<f64>>),
 }
 
-/// Some of the columns, padded with zeros to a kernel's width.
+/// Some of the columns, padded with zeros to a width of the kernels.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "F: Real")]
 struct Piece<F> {
@@ -77,7 +78,7 @@ fn pieces<F: Real>(columns: usize, w: Option<&Matrix>) -> Vec<Piece<F>> {
 }
 
 impl Operand {
-    /// Of these columns; `w` may be left out where blocks are not projected.
+    /// An operand of this many columns; `w` is required only for [`Operand::project`].
     pub(crate) fn new(center: &[f64], columns: usize, w: Option<&Matrix>, double: bool) -> Self {
         let parts = if double {
             OperandParts::Double(SplitCenter::new(center), pieces(columns, w))
@@ -87,7 +88,7 @@ impl Operand {
         Self { columns, parts }
     }
 
-    /// In the precision that suits the data.
+    /// An operand in the precision for this element type.
     pub(crate) fn for_element(
         center: &[f64],
         columns: usize,
@@ -103,7 +104,7 @@ impl Operand {
         self.columns
     }
 
-    /// Numbers of Z for each feature: the columns and their padding.
+    /// Values of Z per feature: the columns and their padding.
     pub(crate) fn padded_columns(&self) -> usize {
         match &self.parts {
             OperandParts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
@@ -111,8 +112,8 @@ impl Operand {
         }
     }
 
-    /// (X - mu) W, rows x l, and the weight of each row: `weight` of the row, its squared distance from the center, and
-    /// whether that was summed in double precision.
+    /// (X - mu) W, rows x l, and the weight of each row: `weight` is called with the row, its squared distance to the
+    /// center, and true if that was computed in f64.
     pub(crate) fn project(
         &self,
         block: &Block<'_>,
@@ -160,7 +161,7 @@ impl Operand {
         (y, weights)
     }
 
-    /// Z += (X - mu)' Y; Z holds the pieces one after the other, each D x its width.
+    /// Z += (X - mu)' Y; Z consists of the pieces in order, each D x its width.
     pub(crate) fn add_outer(&self, block: &Block<'_>, y: &[f64], z: &mut [f64]) {
         match &self.parts {
             OperandParts::Single(center, pieces) => {
@@ -194,7 +195,7 @@ impl Operand {
         }
     }
 
-    /// The D x l matrix that such a Z holds.
+    /// The D x l matrix of a Z of [`Operand::add_outer`].
     pub(crate) fn unpadded(&self, z: Vec<f64>) -> Matrix {
         let padded = self.padded_columns();
         let features = z.len().checked_div(padded).unwrap_or(0);

@@ -288,8 +288,8 @@ mod tests {
             let inner = tall_inner(&a, &b);
             for i in 0..3 {
                 for j in 0..2 {
-                    let plain: f64 = (0..rows).map(|k| a[(k, i)] * b[(k, j)]).sum();
-                    assert!((inner[(i, j)] - plain).abs() < 1e-9, "{rows} rows: {} {plain}", inner[(i, j)]);
+                    let expected: f64 = (0..rows).map(|k| a[(k, i)] * b[(k, j)]).sum();
+                    assert!((inner[(i, j)] - expected).abs() < 1e-9, "{rows} rows: {} {expected}", inner[(i, j)]);
                 }
             }
         }

@@ -20,8 +20,8 @@ fn multiply_by_square(a: &mut Matrix, b: &Matrix) {
 /// Orthonormalizes the columns of a tall matrix and returns the coupling: `z_before = z_after * coupling`, up to
 /// columns of norm below `floor`. Dependent columns are dropped, so z may become narrower.
 ///
-/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Each round uses the
-/// well-conditioned part of G only; the next round takes the rest.
+/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Each round uses
+/// the well-conditioned part of G only; the next round takes the rest.
 pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     let before = std::mem::take(z);
     // The rest of a column after most of it was removed is rounding error, relative to the norm of the column.
@@ -37,8 +37,8 @@ pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
             tall_subtract(&mut rest, &basis, &coupling);
             svqb_step(&rest, &floors)?
         };
-        // A second SVQB step reduces the error to rounding. Normalizing small columns amplifies their part along the basis,
-        // so later rounds take a third one.
+        // A second SVQB step reduces the error to rounding. Normalizing small columns amplifies their part along the
+        // basis, so later rounds take a third one.
         for _ in 0..if found == 0 { 1 } else { 2 } {
             if found > 0 {
                 let inner = tall_inner(&basis, &part);
@@ -91,8 +91,8 @@ fn bilinear(x: &[f64], gram: &Matrix, y: &[f64]) -> f64 {
 /// Largest number of rounds of [`orthonormalize`]; each finds directions 1000 times smaller than the round before.
 const MAX_ROUNDS: usize = 6;
 
-/// Z V L^(-1/2) for the eigenvalues of Z'Z above 1e-6 of the largest, where the columns of Z are normalized: then Z'Z is
-/// well conditioned even if columns differ by many powers of ten. Columns of norm below their floor are left out.
+/// Z V L^(-1/2) for the eigenvalues of Z'Z above 1e-6 of the largest, where the columns of Z are normalized: then Z'Z
+/// is well conditioned even if columns differ by many powers of ten. Columns of norm below their floor are left out.
 fn svqb_step(z: &Matrix, floors: &[f64]) -> Result<Matrix> {
     let mut gram = tall_inner(z, z);
     let inverse: Vec<f64> = (0..z.columns())

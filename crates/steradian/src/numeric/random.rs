@@ -66,8 +66,8 @@ pub(crate) fn nth_subsample(n: usize, count: usize, seed: u64, stream: Stream, t
     draw(n, count, generator)
 }
 
-/// A random subset of the samples of a pass. Membership of a sample depends on its index only, so that it is identical for
-/// any number of threads, any partition of the data and after a restart.
+/// A random subset of the samples of a pass. Membership of a sample depends on its index only, so that it is identical
+/// for any number of threads, any partition of the data and after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomShare {
     seed: u64,
@@ -82,7 +82,8 @@ impl RandomShare {
         Self { seed: 0, stream: 0, limit: None }
     }
 
-    /// About `most` of `samples`, or all if there are no more; the standard deviation of the size is at most `sqrt(most)`.
+    /// About `most` of `samples`, or all if there are no more; the standard deviation of the size is at most
+    /// `sqrt(most)`.
     pub fn about(most: usize, samples: usize, seed: u64, stream: Stream) -> Self {
         let fraction = most as f64 / samples.max(1) as f64;
         let limit = (most < samples).then_some((fraction * 2f64.powi(64)) as u64);

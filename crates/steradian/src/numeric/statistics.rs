@@ -65,8 +65,8 @@ pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> LocationScale {
     debug_assert!(2 * h > n && h <= n);
     let range = |start: usize| sorted[start + h - 1] - sorted[start];
     let shortest = (0..=n - h).map(range).fold(f64::INFINITY, f64::min);
-    // A longer window than this has more variance than the shortest one, for any values inside. Without such windows, far
-    // outliers do not enter the running sums and cause no cancellation.
+    // A longer window than this has more variance than the shortest one, for any values inside. Without such windows,
+    // far outliers do not enter the running sums and cause no cancellation.
     let reach = shortest * (h as f64 / 2.0).sqrt().max(1.0);
     let starts: Vec<usize> = (0..=n - h).filter(|&start| range(start) <= reach).collect();
     let (first, last) = (starts[0], starts[starts.len() - 1]);

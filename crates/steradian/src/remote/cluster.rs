@@ -1,9 +1,9 @@
-//! The runner on a cluster: the driver runs the control flow of a fit, each worker reduces its partition in a pass, and the
-//! driver receives one partial result.
+//! The runner on a cluster: the driver runs the control flow of a fit, each worker reduces its partition in a pass, and
+//! the driver receives one partial result.
 //!
-//! A [`Dispatch`](super::source::Dispatch) runs a [`Job`] on every part of the data and merges the partial results along a
-//! fixed tree; those for Dask and Spark are in the Python package. [`Cluster`] is the [`Runner`] on top of it, and
-//! [`RemoteSource`] the [`Source`], which fetches single samples when a fit reads them.
+//! A [`Dispatch`](super::source::Dispatch) runs a [`Job`] on every part of the data and merges the partial results
+//! along a fixed tree; those for Dask and Spark are in the Python package. [`Cluster`] is the [`Runner`] on top of it,
+//! and [`RemoteSource`] the [`Source`], which fetches single samples when a fit reads them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -36,8 +36,8 @@ impl<A> PartialState<A> {
             (Self::Own(left), Self::Own(right)) => Ok(Self::Own(fold.merge(left, right))),
             (Self::Leaves(left), Self::Leaves(right)) => Ok(Self::Leaves(left.join(right, fold)?)),
             _ => Err(Error::invalid_argument(
-                "cannot merge a partial result on the grid of all data with one on its own grid; compute both in the same \
-                 way",
+                "cannot merge a partial result on the grid of all data with one on its own grid; compute both in the \
+                 same way",
             )),
         }
     }

@@ -79,8 +79,8 @@ impl<F: Fold> AnyFold for F {
             || (rows.end < samples && !rows.end.is_multiple_of(leaf_rows))
         {
             return Err(Error::invalid_argument(format!(
-                "rows {rows:?} are not aligned to the reduction grid of {samples} samples; start and end parts at multiples \
-                 of {leaf_rows} rows (or at the end of the data)"
+                "rows {rows:?} are not aligned to the reduction grid of {samples} samples; start and end parts at \
+                 multiples of {leaf_rows} rows (or at the end of the data)"
             )));
         }
         let forest = runner.run_leaves(self, source, grid, rows.start / leaf_rows..rows.end.div_ceil(leaf_rows))?;
@@ -102,7 +102,7 @@ macro_rules! registry {
         pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
             match name {
                 $(name if name == <$fold>::NAME => Ok(Arc::new(from_bytes::<$fold>(bytes, "a job")?)),)*
-                _ => Err(Error::invalid_data(format!("the pass \"{name}\" of the job is not supported by this version"))),
+                _ => Err(Error::invalid_data(format!("pass \"{name}\" of the job is not supported by this version"))),
             }
         }
     };

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 
 /// The connection to the processes that hold the rows.
 pub trait Dispatch: Sync {
-    /// The total of a job over all rows: the partial results of all parts, merged in data order along a fixed tree. `name` is
-    /// that of the pass, `pass` its 1-based index.
+    /// The total of a job over all rows: the partial results of all parts, merged in data order along a fixed tree.
+    /// `name` is that of the pass, `pass` its 1-based index.
     fn sum(&self, job: &Job<'_>, name: &'static str, pass: usize) -> Result<PartialResult>;
 
     /// The samples with these indices, in this order.
@@ -56,7 +56,8 @@ impl<'a> RemoteSource<'a> {
         let got = rows.shape();
         if (got.samples, got.features) != expected || got.element != self.shape.element {
             return Err(Error::invalid_data(format!(
-                "expected {} samples of {features} features ({}), got {} of {} ({}); do not change the data during a fit",
+                "expected {} samples of {features} features ({}), got {} of {} ({}); do not change the data during \
+                 a fit",
                 samples.len(),
                 self.shape.element.name(),
                 got.samples,

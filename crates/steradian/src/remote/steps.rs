@@ -26,8 +26,8 @@ pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec
         View::Mapped(of, map) => (of, RowOp::Map(map.clone())),
         _ => {
             return Err(Error::invalid_argument(
-                "reads samples that were transformed in this process, which others cannot repeat; use cells = \"keep\" and \
-                 a number of components, or fit on one machine",
+                "reads samples that were transformed in this process, which others cannot repeat; use cells = \
+                 \"keep\" and a number of components, or fit on one machine",
             ));
         }
     };
