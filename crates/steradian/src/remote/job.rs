@@ -1,9 +1,11 @@
-//! A job: a fold and the row transforms before it, serialized for other processes, and the merge of their partial results.
+//! A job: a fold and the row transforms before it, serialized for other processes, and the merge of their partial
+//! results.
 //!
-//! Any process with some rows of the data and a [`Job`] can compute their [`PartialResult`]. Partial results of adjacent rows
-//! can be merged anywhere, and the last one is the input of [`Fold::finish`]. A part has its own grid and tree, so the total
-//! depends on the bounds of the parts, but not on threads, machines or retries. Parts that are aligned to the grid of all
-//! data can use that grid ([`Job::sum_leaves`]): then the total does not depend on the bounds of the parts, either.
+//! Any process with some rows of the data and a [`Job`] can compute their [`PartialResult`]. Partial results of
+//! adjacent rows can be merged anywhere, and the last one is the input of [`Fold::finish`]. A part has its own grid and
+//! tree, so the total depends on the bounds of the parts, but not on threads, machines or retries. Parts that are
+//! aligned to the grid of all data can use that grid ([`Job::sum_leaves`]): then the total does not depend on the
+//! bounds of the parts, either.
 
 use std::sync::Arc;
 
@@ -19,8 +21,8 @@ use crate::error::{Error, Result};
 
 /// One pass in serializable form: a fold, and the row transforms before it.
 ///
-/// Two machines with one file each, without a cluster: both create the same job and reduce their own rows, and one of them
-/// merges the partial results. `examples/merge_by_hand.rs` computes a complete embedding in this way.
+/// Two machines with one file each, without a cluster: both create the same job and reduce their own rows, and one of
+/// them merges the partial results. `examples/merge_by_hand.rs` computes a complete embedding in this way.
 ///
 /// ```
 /// use steradian::folds::ColumnMeans;
@@ -128,7 +130,8 @@ impl<'a> Job<'a> {
     }
 
     /// The partial result of a part on the grid of all `samples`. Such partial results merge to a total that is bitwise
-    /// identical to that of one machine. Parts must start and end at multiples of [`Job::leaf_rows`], or end with the data.
+    /// identical to that of one machine. Parts must start and end at multiples of [`Job::leaf_rows`], or end with the
+    /// data.
     pub fn sum_leaves(&self, part: &dyn Source, first: usize, samples: usize, runner: &Local) -> Result<PartialResult> {
         if !self.steps.is_empty() {
             return Err(Error::invalid_argument(
@@ -159,8 +162,8 @@ impl<'a> Job<'a> {
         self.fold().merge(self.id, left, right)
     }
 
-    /// Merges the partial results of all parts pairwise, level by level, until one is left. The last one of an odd number
-    /// moves up to the next level unchanged.
+    /// Merges the partial results of all parts pairwise, level by level, until one is left. The last one of an odd
+    /// number moves up to the next level unchanged.
     pub fn total(&self, mut parts: Vec<PartialResult>) -> Result<PartialResult> {
         while parts.len() > 1 {
             let merged = parts.chunks_exact(2).map(|pair| self.merge(&pair[0], &pair[1])).collect::<Result<Vec<_>>>();
