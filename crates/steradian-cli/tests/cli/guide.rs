@@ -1,4 +1,4 @@
-//! The commands of the guide for large data, as they stand on the page.
+//! The commands of docs/larger-than-memory.md, run as written.
 
 use crate::lab::{Lab, samples_npy};
 
