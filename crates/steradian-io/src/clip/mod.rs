@@ -1,4 +1,4 @@
-//! Clips: frames from folders of images, videos and arrays, and videos as output.
+//! Clips: frames of folders of images, videos and arrays as sources, and videos as output.
 
 pub(crate) mod clip_options;
 pub(crate) mod clip_source;
