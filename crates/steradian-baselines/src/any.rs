@@ -1,6 +1,7 @@
 //! The plan and the fit of any method, of this crate or of `steradian`.
 
-use steradian::{Config, Error, Local, Method, Model, Plan, Result, Runner, Source};
+use steradian::engine::Runner;
+use steradian::{Config, Error, Local, Method, Model, Plan, Result, Source};
 
 use crate::method::{BASELINES, is_baseline};
 
@@ -23,7 +24,7 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
 pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
     match is_baseline(plan.request.config().method()) {
         true => crate::run(plan, source, runner),
-        false => steradian::run(plan, source, runner),
+        false => steradian::fit::run(plan, source, runner),
     }
 }
 

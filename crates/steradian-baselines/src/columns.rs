@@ -11,7 +11,9 @@
 
 use pulp::Arch;
 use rayon::prelude::*;
-use steradian::{Block, BlockData, Element, Local, Result, Rows, Runner, Source};
+use steradian::data::{Block, BlockData, Element, Rows};
+use steradian::engine::Runner;
+use steradian::{Local, Result, Source};
 
 /// Number of columns per panel.
 pub(crate) const PANEL_COLUMNS: usize = 128;
@@ -92,7 +94,7 @@ impl<F: ColumnFloat> Columns<F> {
         let (samples, features) = (source.shape().samples, source.shape().features);
         let widths = (0..features).step_by(PANEL_COLUMNS).map(|start| PANEL_COLUMNS.min(features - start));
         let mut panels: Vec<Vec<F>> = widths.map(|width| vec![F::narrow(0.0); width * samples]).collect();
-        let rows = steradian::Grid::new(samples, features, 0).block_rows();
+        let rows = steradian::engine::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             panels.par_iter_mut().enumerate().for_each(|(panel, columns)| {
                 place(block, panel * PANEL_COLUMNS, &center[panel * PANEL_COLUMNS..], samples, columns);

@@ -12,10 +12,15 @@
 //! Then q is orthogonalized twice against the previous components, and the samples are deflated. Order statistics are
 //! selected without sorting. Cost per step: 2 n D flops and D selections among n values; memory: n D values.
 
+use steradian::center;
+use steradian::data::ElementType;
+use steradian::engine::{Iteration, Runner};
+use steradian::fit::FittedSubspace;
+use steradian::fit::assemble;
 use steradian::linalg::Matrix;
+use steradian::model::Certificate;
 use steradian::random::{Stream, normal_matrix};
-use steradian::{Certificate, Config, ElementType, FittedSubspace, Iteration, Local, Model, Result, Runner, Source};
-use steradian::{assemble, center};
+use steradian::{Config, Local, Model, Result, Source};
 
 use crate::columns::{ColumnFloat, Columns};
 use crate::count;

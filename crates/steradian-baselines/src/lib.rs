@@ -28,7 +28,8 @@ mod orthogonal_iteration;
 mod plan;
 mod pursuit;
 
-use steradian::{Config, Error, Local, Model, Plan, Result, Runner, Source};
+use steradian::engine::Runner;
+use steradian::{Config, Error, Local, Model, Plan, Result, Source};
 
 pub use method::{BASELINES, EMAE, EMPCA, GA, PCP, TGA, TRIM, fits_by_passes, is_baseline, preset};
 pub use plan::plan;
@@ -53,7 +54,7 @@ pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
         GA | TGA => grassmann::fit(config, source, runner),
         PCP => pursuit::fit(config, source, runner),
         other => Err(Error::invalid_argument(format!(
-            "the method {} is not a baseline; fit it with the crate steradian",
+            "method {} is not a baseline; fit it with the crate steradian",
             other.name()
         ))),
     }
@@ -63,9 +64,11 @@ pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
 fn count(config: &Config) -> Result<usize> {
     match config.n_components() {
         steradian::ComponentCount::Count(count) => Ok(count),
-        _ => Err(Error::invalid_argument(format!(
-            "method {} requires an integer number of components, not a variance fraction or auto; use an integer >= 1",
-            config.method().name()
-        ))),
+        _ => {
+            let method = config.method();
+            let problem =
+                format!("method {} requires an integer number of components; use an integer >= 1", method.name());
+            Err(Error::invalid_parameter("n_components", problem))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The methods of this crate and their presets.
 
-use steradian::{ComponentCount, Config, Method, Weighting};
+use steradian::config::Weighting;
+use steradian::{ComponentCount, Config, Method};
 
 /// Classical PCA by expectation maximization (Roweis 1998).
 pub const EMPCA: Method = Method::other("empca");

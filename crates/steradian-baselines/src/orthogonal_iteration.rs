@@ -18,12 +18,17 @@
 //! eigenvalue outside of Q, is at most trace A - trace Theta. The bound is 1 if trace A - trace Theta is at least
 //! theta_d.
 
+use steradian::center;
+use steradian::config::Weighting;
+use steradian::engine::Runner;
+use steradian::fit::FittedSubspace;
+use steradian::fit::assemble;
 use steradian::folds::{Coefficients, Distances, OperatorProduct, Precision, WeightedRows};
 use steradian::linalg::{product, symmetric_eigen, tall_inner, tall_subtract};
+use steradian::model::Certificate;
 use steradian::orthonormal::orthonormalize;
 use steradian::random::{Stream, normal_matrix};
-use steradian::{Certificate, Config, Error, FittedSubspace, Local, Matrix, Model, Result, Runner, Source, Weighting};
-use steradian::{assemble, center};
+use steradian::{Config, Error, Local, Matrix, Model, Result, Source};
 
 use crate::count;
 

@@ -1,9 +1,10 @@
 //! The plan of a baseline: passes, bytes read and peak memory; and the check of its configuration.
 
-use steradian::{
-    Cells, Config, ElementType, Error, Grid, Plan, PlanStep, Request, Result, Scaling, Screen, Shape, Solver, Source,
-    program_bytes,
-};
+use steradian::config::{Cells, Request, Scaling, Screen};
+use steradian::data::{ElementType, Shape};
+use steradian::engine::Grid;
+use steradian::fit::{PlanStep, program_bytes};
+use steradian::{Config, Error, Plan, Result, Solver, Source};
 
 use crate::count;
 use crate::method::{GA, PCP, TGA, trim};

@@ -21,12 +21,16 @@
 //! flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
+use steradian::data::{Block, BlockData, Element, Rows};
+use steradian::engine::{Iteration, Runner};
+use steradian::fit::FittedSubspace;
+use steradian::fit::assemble;
 use steradian::linalg::{Matrix, MatrixView, add_product, product};
+use steradian::model::Certificate;
 use steradian::orthonormal::orthonormalize_in_order;
-use steradian::{Plan, 
-    Block, BlockData, Certificate, Config, Element, FittedSubspace, Iteration, Local, Model, Result, Rows, Runner,
-};
-use steradian::{Error, Source, assemble, center, top_eigenpairs};
+use steradian::solver::top_eigenpairs;
+use steradian::{Config, Local, Model, Plan, Result};
+use steradian::{Error, Source, center};
 
 use crate::count;
 use crate::plan::plan;
@@ -116,7 +120,9 @@ fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Search
     if !outcome.converged {
         warnings.push(format!(
             "not converged: relative residual {:.1e} > tolerance {:.1e} after {} iterations; increase the tolerance",
-            outcome.residual, config.tolerance(), outcome.steps
+            outcome.residual,
+            config.tolerance(),
+            outcome.steps
         ));
     }
     let vectors = runner.compute(|| state.components(&outcome.left, n_components.min(rank)));
@@ -170,7 +176,7 @@ impl AlmState {
             AlmStrip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
         };
         let mut strips: Vec<AlmStrip> = (0..length).step_by(STRIP).map(strip).collect();
-        let rows = steradian::Grid::new(samples, features, 0).block_rows();
+        let rows = steradian::engine::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             strips.par_iter_mut().enumerate().for_each(|(index, strip)| {
                 let start = index * STRIP;

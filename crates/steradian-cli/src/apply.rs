@@ -1,6 +1,7 @@
 //! Streaming application of a model to data, block by block, for `transform` and `reconstruct`.
 
-use steradian::{Block, Model, Result, Shape, Source};
+use steradian::data::{Block, Shape};
+use steradian::{Model, Result, Source};
 use steradian_io::NpyWriter;
 
 use crate::args::ApplyArgs;

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use steradian::{Angle, ComponentCount, Cosine, Method, Scaling, Solver, Ties};
+use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::{ComponentCount, Method, Solver};
 use steradian_io::Missing;
 
 pub use self::values::CenterChoice;

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steradian::{Config, Error, FitIdentity, Journal, Plan, Result};
+use steradian::engine::Journal;
+use steradian::fit::FitIdentity;
+use steradian::{Config, Error, Plan, Result};
 use steradian_baselines::fits_by_passes;
 use steradian_io::{Checkpoint, Data};
 

@@ -1,6 +1,7 @@
 //! Conversion of options to a configuration: the preset of the method, overridden by the given options.
 
-use steradian::{Center, Config, Error, PivotSearch, Result, Screen};
+use steradian::config::{PivotSearch, Screen};
+use steradian::{Center, Config, Error, Result};
 use steradian_baselines::{TGA, TRIM, preset};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};

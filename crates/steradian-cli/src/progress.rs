@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use steradian::{Iteration, Progress};
+use steradian::engine::{Iteration, Progress};
 
 /// A progress bar; it is cleared on drop.
 pub struct Bar(ProgressBar);

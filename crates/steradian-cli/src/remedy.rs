@@ -5,7 +5,8 @@
 use std::io;
 use std::path::Path;
 
-use steradian::{Error, format_bytes};
+use steradian::Error;
+use steradian::error::format_bytes;
 
 /// Options by the names of parameters in the libraries.
 const OPTIONS: [(&str, &str); 28] = [

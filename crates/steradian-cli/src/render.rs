@@ -4,7 +4,8 @@ use std::io::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
-use steradian::{Certificate, Error, Method, Model, Solver};
+use steradian::model::Certificate;
+use steradian::{Error, Method, Model, Solver};
 use steradian_baselines::is_baseline;
 
 use crate::outcome::{CommandError, CommandResult};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use steradian::{CancelToken, Config, Error, Journal, Local, Plan, Result, Runner};
+use steradian::engine::{CancelToken, Journal, Runner};
+use steradian::{Config, Error, Local, Plan, Result};
 use steradian_baselines::any;
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
@@ -123,8 +124,8 @@ pub fn memory_note(plan: &Plan, threads: usize) -> Option<String> {
     (peak > limit).then(|| {
         format!(
             "the fit needs about {} on {threads} threads, which exceeds --memory {}; use fewer --threads or allow more",
-            steradian::format_bytes(peak),
-            steradian::format_bytes(limit)
+            steradian::error::format_bytes(peak),
+            steradian::error::format_bytes(limit)
         )
     })
 }

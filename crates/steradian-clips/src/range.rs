@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use steradian::{Block, Error, Result, Shape, Source};
+use steradian::data::{Block, Shape};
+use steradian::{Error, Result, Source};
 
 /// The frames of a clip from a first one to an exclusive end.
 pub struct FrameRange<'a> {

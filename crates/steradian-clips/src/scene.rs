@@ -29,7 +29,10 @@
 //! modeled. Cost per round: one fit of at most 400 frames and two sweeps over them.
 
 use rayon::prelude::*;
-use steradian::{Center, Config, Error, FitReport, Local, Method, Model, Result, Runner, Source, Subspace, Weighting};
+use steradian::config::Weighting;
+use steradian::engine::Runner;
+use steradian::model::{FitReport, Subspace};
+use steradian::{Center, Config, Error, Local, Method, Model, Result, Source};
 
 use crate::level::gray_level;
 use crate::mode::ModeFinder;

@@ -15,7 +15,8 @@
 //! filled pixels. Cost per round: one fit and n D (d^2 + 2 d) flops.
 
 use rayon::prelude::*;
-use steradian::{Center, Config, Error, Local, Matrix, Method, Model, Result, Runner, SliceSource, Source};
+use steradian::engine::Runner;
+use steradian::{Center, Config, Error, Local, Matrix, Method, Model, Result, SliceSource, Source};
 
 use crate::level::gray_level;
 use crate::training::Training;

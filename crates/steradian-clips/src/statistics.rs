@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use steradian::{Error, Extra, Local, Model, Result, Runner, Source};
+use steradian::engine::Runner;
+use steradian::model::Extra;
+use steradian::{Error, Local, Model, Result, Source};
 
 use crate::pixels;
 use crate::scene::{column, quantile};

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use steradian::{Block, BlockData, Error, Local, Result, SliceSource, Source};
+use steradian::data::{Block, BlockData};
+use steradian::{Error, Local, Result, SliceSource, Source};
 
 /// Largest number of training frames, evenly spread over the clip. More frames do not improve a background model with
 /// three components and a few parameters per pixel, and 400 frames of 320 x 240 pixels take 31 MB.
@@ -83,7 +84,7 @@ pub(crate) fn rows_of_blocks(pixels: usize) -> usize {
 pub(crate) fn image_size(source: &dyn Source) -> Result<(usize, usize)> {
     let shape = source.shape();
     match (shape.image, shape.element) {
-        (Some(size), steradian::ElementType::U8) => Ok(size),
+        (Some(size), steradian::data::ElementType::U8) => Ok(size),
         _ => Err(Error::invalid_data(format!(
             "{} samples of {} features ({}) are not a clip; use uint8 frames with a height and a width",
             shape.samples, shape.features, shape.element

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use steradian::{Angle, Center, ComponentCount, Cosine, Method, Scaling, Solver, Ties};
+use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
 use steradian_io::Missing;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use steradian::{Config, Error, Local, Matrix, Model, Result, Runner, Source};
+use steradian::engine::Runner;
+use steradian::{Config, Error, Local, Matrix, Model, Result, Source};
 use steradian_baselines::any;
 use steradian_baselines::principal_component_pursuit;
 use steradian_clips::gray_level;

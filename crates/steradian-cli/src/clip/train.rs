@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use steradian::{Config, Cosine, Error, Local, Model, Result, Screen, Source};
+use steradian::config::{Cosine, Screen};
+use steradian::{Config, Error, Local, Model, Result, Source};
 use steradian_baselines::PCP;
 use steradian_clips::{FrameRange, SCENE, Separated, Separator, fit_scene, with_clip_statistics};
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steradian::{ElementType, Result, SliceSource};
+use steradian::data::ElementType;
+use steradian::{Result, SliceSource};
 use steradian_io::{Color, StagedDir};
 
 use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, TrainingOptions};

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use steradian::{ElementType, Error, Model, Result};
+use steradian::data::ElementType;
+use steradian::{Error, Model, Result};
 
 use crate::args::ExportArgs;
 use crate::files;

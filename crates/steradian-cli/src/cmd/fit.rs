@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Error, Local, Matrix, Model, Plan, Result, Runner};
+use steradian::engine::Runner;
+use steradian::{Error, Local, Matrix, Model, Plan, Result};
 use steradian_baselines::{PCP, any};
 use steradian_io::{Data, NpyWriter};
 

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use steradian::{Diagnosis, ElementType, Error, Flag, Model, Source};
+use steradian::data::ElementType;
+use steradian::model::{Diagnosis, Flag};
+use steradian::{Error, Model, Source};
 use steradian_io::{Data, NpyWriter, write_atomic};
 
 use crate::apply::sides;

@@ -1,7 +1,8 @@
 //! `steradian plan`: estimates solver, passes, bytes read and peak memory of a fit without running it.
 
 use serde_json::json;
-use steradian::{Runner, Source};
+use steradian::Source;
+use steradian::engine::Runner;
 use steradian_io::Data;
 
 use crate::args::PlanArgs;

@@ -1,6 +1,7 @@
 //! `steradian reconstruct`: writes the projections of samples onto the subspace, in the shape of the data.
 
-use steradian::{Model, Shape};
+use steradian::Model;
+use steradian::data::Shape;
 
 use crate::apply::{Apply, sides};
 use crate::args::ApplyArgs;

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Config, Error, Method, Result, Screen, Source};
+use steradian::config::Screen;
+use steradian::{Config, Error, Method, Result, Source};
 use steradian_baselines::PCP;
 use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, remove_shadows, trusted_reconstruction};
 use steradian_io::{AtomicFile, Clip, ClipOptions, Color, StagedDir};

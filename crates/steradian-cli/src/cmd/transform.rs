@@ -1,6 +1,7 @@
 //! `steradian transform`: writes the scores of samples, n x d.
 
-use steradian::{Model, Shape};
+use steradian::Model;
+use steradian::data::Shape;
 
 use crate::apply::Apply;
 use crate::args::ApplyArgs;

@@ -7,7 +7,9 @@
 
 use std::time::Instant;
 
-use steradian::{Block, Cone, Config, Cosine, Local, Method, Model, Result, Screen, Source};
+use steradian::config::{Cone, Cosine, Screen};
+use steradian::data::Block;
+use steradian::{Config, Local, Method, Model, Result, Source};
 use steradian_clips::{ClipStatistics, SCENE, scene_config};
 use steradian_clips::{Separator, fit_scene};
 

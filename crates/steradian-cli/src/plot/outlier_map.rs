@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use steradian::{Diagnosis, Flag};
+use steradian::model::{Diagnosis, Flag};
 
 use super::axis::Axis;
 use super::drawing::{Anchor, Drawing, DrawingElement, MARK_RADIUS, Mark, Position, RgbColor, Text};

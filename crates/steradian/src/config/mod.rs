@@ -6,14 +6,18 @@ pub(crate) mod parameters;
 pub(crate) mod request;
 pub(crate) mod screen;
 
+pub use method::MethodName;
+pub use options::{Cells, Loss, Scaling, Weighting};
+pub use request::Request;
+pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use method::Method;
-use options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
+use options::{Center, ComponentCount, Solver};
 use parameters::Parameters;
-use screen::{Cone, Outlyingness, Screen};
 
 /// The configuration of a fit.
 ///

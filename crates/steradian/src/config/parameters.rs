@@ -124,10 +124,8 @@ impl From<Config> for Parameters {
                 ScreenName::Cone
             }
             Screen::Outlyingness(Outlyingness { n_directions, pairs }) => {
-                outlyingness = OutlyingnessParameters {
-                    n_directions: Some(pairs.as_ref().map_or(n_directions, Vec::len)),
-                    pairs,
-                };
+                outlyingness =
+                    OutlyingnessParameters { n_directions: Some(pairs.as_ref().map_or(n_directions, Vec::len)), pairs };
                 ScreenName::Outlyingness
             }
         };
@@ -225,17 +223,28 @@ mod tests {
 
     #[test]
     fn every_option_survives_json() {
-        let base = Config::new(Method::Other(match Method::other("tga") {
-            Method::Other(name) => name,
-            _ => unreachable!(),
-        }), 3)
+        let base = Config::new(
+            Method::Other(match Method::other("tga") {
+                Method::Other(name) => name,
+                _ => unreachable!(),
+            }),
+            3,
+        )
         .with_parameter("trim", 0.25);
-        let cone = Cone { max_angle: Angle::Auto, cosine: Cosine::Signed, ties: Ties::Density, recenter: true, pivot_search: PivotSearch::Exact };
+        let cone = Cone {
+            max_angle: Angle::Auto,
+            cosine: Cosine::Signed,
+            ties: Ties::Density,
+            recenter: true,
+            pivot_search: PivotSearch::Exact,
+        };
         let narrow = Cone { max_angle: Angle::Degrees(12.5), ..Cone::default() };
         let pairs = Outlyingness { n_directions: 2, pairs: Some(vec![[0, 4], [1, 3]]) };
         let configs = [
             base,
-            Config::new(Method::Robust, ComponentCount::VarianceFraction(0.9)).with_seed(u64::MAX).with_robust_scores(true),
+            Config::new(Method::Robust, ComponentCount::VarianceFraction(0.9))
+                .with_seed(u64::MAX)
+                .with_robust_scores(true),
             Config::new(Method::Cells, ComponentCount::Auto).with_scaling(Scaling::Mad).with_tolerance(1e-9),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)).with_center(Center::Given(vec![1.5, -2.0])),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(narrow)).with_solver(Solver::Gram),

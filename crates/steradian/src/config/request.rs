@@ -96,7 +96,10 @@ fn check_count(n_components: ComponentCount, most: usize) -> Result<()> {
 fn check_center(center: &Center, features: usize) -> Result<()> {
     let Center::Given(center) = center else { return Ok(()) };
     let problem = if center.len() != features {
-        format!("the given center has {} values but the data have {features} features; give one value per feature", center.len())
+        format!(
+            "the given center has {} values but the data have {features} features; give one value per feature",
+            center.len()
+        )
     } else if let Some(at) = center.iter().position(|x| !x.is_finite()) {
         format!("the given center is {} at feature {at}; expected finite values", center[at])
     } else {

@@ -56,36 +56,3 @@ impl<T: BlockElement> Source for SliceSource<'_, T> {
         visit(Block::new(rows.start, T::block_data(self.rows.select(rows.start, rows.len()))))
     }
 }
-
-/// A source over an `ndarray` view of any layout. Blocks of a contiguous C-order view are read in place (zero-copy); blocks
-/// of other views are copied one at a time.
-#[cfg(feature = "ndarray")]
-#[derive(Debug, Clone)]
-pub struct NdArraySource<'a, T> {
-    view: ndarray::ArrayView2<'a, T>,
-    shape: Shape,
-}
-
-#[cfg(feature = "ndarray")]
-impl<'a, T: Element> NdArraySource<'a, T> {
-    /// A source over this view; its rows are the samples.
-    pub fn new(view: ndarray::ArrayView2<'a, T>) -> Self {
-        let (samples, features) = view.dim();
-        Self { view, shape: Shape { samples, features, element: T::TYPE, image: None } }
-    }
-}
-
-#[cfg(feature = "ndarray")]
-impl<T: BlockElement> Source for NdArraySource<'_, T> {
-    fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let (first, count) = (rows.start, rows.len());
-        let part = self.view.slice(ndarray::s![rows, ..]);
-        let standard = part.as_standard_layout();
-        let data = standard.as_slice().expect("standard layout is contiguous");
-        visit(Block::new(first, T::block_data(Rows::contiguous(data, count, self.shape.features)?)))
-    }
-}

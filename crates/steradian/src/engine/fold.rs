@@ -1,10 +1,10 @@
 //! The traits of passes: a fold over blocks of samples, and a pair fold over pairs of tiles.
 //!
 //! A [`Fold`] reads each sample once; its accumulators form a monoid (`empty`, `merge`) up to rounding. Each leaf of a
-//! fixed [`Grid`](crate::Grid) has one accumulator, and leaves are merged along a fixed binary tree, so the result does
-//! not depend on the number of threads or on the order in which they finish. A [`Forest`](crate::Forest) holds the
-//! accumulators of any set of leaves as complete subtrees with their positions; forests of different machines join to
-//! the bitwise identical result of one run.
+//! fixed [`Grid`](super::grid::Grid) has one accumulator, and leaves are merged along a fixed binary tree, so the
+//! result does not depend on the number of threads or on the order in which they finish. A
+//! [`Forest`](super::forest::Forest) holds the accumulators of any set of leaves as complete subtrees with their
+//! positions; forests of different machines join to the bitwise identical result of one run.
 //!
 //! A [`PairFold`] computes every pair of tiles once.
 

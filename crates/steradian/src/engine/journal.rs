@@ -6,7 +6,7 @@
 //! snapshot: the finished leaves of the grid and the accumulators of started ones, or the finished pairs of tiles.
 //!
 //! [`Local::with_journal`](crate::Local::with_journal) sets the journal of a runner; a
-//! [`FitIdentity`](crate::FitIdentity) identifies the data and parameters of its fit.
+//! [`FitIdentity`](crate::fit::fit_identity::FitIdentity) identifies the data and parameters of its fit.
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -84,10 +84,11 @@ impl Embedding {
         if !explained.classical {
             report.warnings.extend(subsample_warning(&measured, d, members(screened.as_deref(), samples)));
         }
-        let angular_eigenvalues = eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
-            values.truncate(d);
-            values
-        });
+        let angular_eigenvalues =
+            eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
+                values.truncate(d);
+                values
+            });
         let diagnostics = Diagnostics {
             cutoffs: diagnosis::cutoffs(&measured, d, center.len()),
             explained_variance: explained.variances,

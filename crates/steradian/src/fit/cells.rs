@@ -92,8 +92,7 @@ impl<R: Runner> Rounds<'_, R> {
             let scale = |e: &mut [f64]| CELL_LIMIT * NORMAL_MAD * median(e.to_vec());
             let limits = feature_scales::each(&residuals, None, self.runner, scale)?;
             let fractions = self.cleaned_fractions(&residuals, &limits)?;
-            let active: Vec<usize> =
-                (0..fractions.len()).filter(|&i| fractions[i] <= MAX_CLEANED_FRACTION).collect();
+            let active: Vec<usize> = (0..fractions.len()).filter(|&i| fractions[i] <= MAX_CLEANED_FRACTION).collect();
             let cleaned = MappedSource::new(self.source, |sample, row: &mut [f64]| {
                 let expected = expected(subspace, scores.row(sample));
                 for ((x, expected), limit) in row.iter_mut().zip(expected).zip(&limits) {

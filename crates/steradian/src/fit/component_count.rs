@@ -68,9 +68,7 @@ pub(crate) fn parallel_analysis(
     let reason = if count == 0 {
         format!("no eigenvalue exceeds that of noise (largest {level:.4}, noise {noise:.4}); 1 component is used")
     } else {
-        format!(
-            "the eigenvalues of {count} components exceed that of noise; the next is {level:.4}, noise {noise:.4}"
-        )
+        format!("the eigenvalues of {count} components exceed that of noise; the next is {level:.4}, noise {noise:.4}")
     };
     Ok(ComponentChoice { components: count.max(1), reason })
 }

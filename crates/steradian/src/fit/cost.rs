@@ -271,7 +271,11 @@ impl Costs<'_> {
             let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
             let bytes = 2 * shape.element.bytes() as u64 * data;
             steps.push(PlanStep { name: "scales of features".to_owned(), passes, bytes });
-            steps.push(PlanStep { name: "mean and finite check of scaled features".to_owned(), passes: 1, bytes: data });
+            steps.push(PlanStep {
+                name: "mean and finite check of scaled features".to_owned(),
+                passes: 1,
+                bytes: data,
+            });
         }
         steps
     }
@@ -334,11 +338,7 @@ impl Costs<'_> {
                     step("automatic max-angle", groups, groups as u64 * data);
                 }
                 if self.eliminates() {
-                    step(
-                        "pivot search (elimination)",
-                        ELIMINATION_PASSES,
-                        ELIMINATION_PASSES as u64 * data,
-                    );
+                    step("pivot search (elimination)", ELIMINATION_PASSES, ELIMINATION_PASSES as u64 * data);
                 } else {
                     step("pivot search (exact)", 1, pairs(CONE_TILE_ROWS));
                 }

@@ -5,8 +5,8 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::codec::{digest, hasher};
 use super::plan::Plan;
+use crate::codec::{digest, hasher};
 use crate::config::options::Center;
 use crate::data::block::each_element;
 use crate::data::element::Element;
@@ -134,8 +134,14 @@ mod tests {
         };
         differs(origin(&data, 5, &config, Some(4800)), "samples was 100 and is 120 now");
         differs(origin(&data, 6, &config, Some(4801)), "file size was 4800 bytes and is 4801 bytes now");
-        differs(origin(&data, 6, &Config::new(Method::Tae, 6).with_solver(Solver::Krylov), Some(4800)), "n_components was 5 and is 6 now");
-        differs(origin(&data, 6, &Config::new(Method::Robust, 5).with_solver(Solver::Krylov), Some(4800)), "method was tae and is robust now");
+        differs(
+            origin(&data, 6, &Config::new(Method::Tae, 6).with_solver(Solver::Krylov), Some(4800)),
+            "n_components was 5 and is 6 now",
+        );
+        differs(
+            origin(&data, 6, &Config::new(Method::Robust, 5).with_solver(Solver::Krylov), Some(4800)),
+            "method was tae and is robust now",
+        );
         differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");
         let given = |x: f64| Config { center: Center::Given(vec![x; 6]), ..config.clone() };
         let said = origin(&data, 6, &given(1.0), None).difference(&origin(&data, 6, &given(2.0), None)).unwrap();

@@ -209,7 +209,8 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
             let distances: Vec<f64> = mean.lengths.iter().zip(support).filter(|(_, k)| **k).map(|(l, _)| *l).collect();
             Start::measured(mean.weights, median(distances), self.origin[0], shape.element)
         });
-        let (weights, warning) = spatial_median::by_gram(&self.products, Some(support), &start, self.decomposer.runner)?;
+        let (weights, warning) =
+            spatial_median::by_gram(&self.products, Some(support), &start, self.decomposer.runner)?;
         self.warnings.extend(warning);
         self.start = Some(start.at(weights.clone()));
         Ok(self.mixture(weights))

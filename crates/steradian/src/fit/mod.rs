@@ -35,7 +35,11 @@ use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::RemoteSource;
 use assemble::Embedding;
+pub use assemble::{FittedSubspace, assemble};
+pub use cost::{PlanStep, program_bytes};
+pub use fit_identity::FitIdentity;
 use plan::Plan;
+pub use screening::{FittedScreen, screen};
 use stages::embed;
 use total_variance::is_classical;
 
@@ -161,13 +165,7 @@ fn fit_fraction<R: Runner>(
     Ok(embedding)
 }
 
-fn fit_cells<R: Runner>(
-    config: &Config,
-    d: usize,
-    solver: Solver,
-    data: &Finite<'_>,
-    runner: &R,
-) -> Result<Embedding> {
+fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
     match config.cells {
         Cells::Keep => embed(config, d, solver, data, runner),
         Cells::Clean => cells::clean(config, d, solver, data, runner),

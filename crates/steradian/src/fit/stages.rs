@@ -212,7 +212,8 @@ impl<R: Runner> Fit<'_, R> {
     ) -> Result<Certified> {
         let weighting = self.config.weighting;
         if self.config.loss == Loss::SquaredCosine {
-            let found = self.decomposer.solve_certified(WeightedRows::new(center, weighting, support), cosines, None)?;
+            let found =
+                self.decomposer.solve_certified(WeightedRows::new(center, weighting, support), cosines, None)?;
             self.measured = found.measured;
             return Ok(found.certified);
         }

@@ -135,7 +135,7 @@ pub(crate) fn exact_cosine(a: (&Block<'_>, usize), b: (&Block<'_>, usize), cente
 
 /// A centered sample times a power of 2, so that its norm is close to 1: no overflow, and no rounding by the factor.
 fn scaled_row((block, row): (&Block<'_>, usize), center: &[f64]) -> Vec<f64> {
-    let norm = panel::lengths(block, row..row + 1, center)[0].from_center;
+    let norm = panel::norms(block, row..row + 1, center)[0].from_center;
     let scale = (-norm.log2().floor()).clamp(-1000.0, 1000.0).exp2();
     let mut sample = vec![0.0; center.len()];
     block.read_row(row, &mut sample);

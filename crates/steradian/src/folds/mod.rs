@@ -1,5 +1,5 @@
-//! The folds of this crate, one per file. Each is a [`Fold`](crate::Fold) or a [`PairFold`](crate::PairFold), so
-//! partial results of any rows can be computed anywhere and merged.
+//! The folds of this crate, one per file. Each is a [`Fold`](crate::engine::fold::Fold) or a
+//! [`PairFold`](crate::engine::fold::PairFold), so partial results of any rows can be computed anywhere and merged.
 
 pub(crate) mod anchor_counts;
 pub(crate) mod cone_counts;

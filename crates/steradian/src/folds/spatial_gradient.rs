@@ -79,29 +79,29 @@ impl Fold for SpatialGradient<'_> {
     }
 
     fn add(&self, accumulator: &mut SpatialGradientAccumulator, block: &Block<'_>) -> Result<()> {
-        let mut lengths = vec![0.0; block.rows()];
-        lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
+        let mut distances = vec![0.0; block.rows()];
+        distances.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, distances)| {
             let first = chunk * CHUNK_ROWS;
-            squared_distances(block, first..first + lengths.len(), &self.point, lengths);
-            for (row, length) in (first..).zip(lengths) {
-                *length = panel::safe_length(*length, block, row, &self.point);
+            squared_distances(block, first..first + distances.len(), &self.point, distances);
+            for (row, distance) in (first..).zip(distances) {
+                *distance = panel::safe_norm(*distance, block, row, &self.point);
             }
         });
-        let mut active = Vec::with_capacity(lengths.len());
-        for (row, length) in lengths.into_iter().enumerate() {
+        let mut active = Vec::with_capacity(distances.len());
+        for (row, distance) in distances.into_iter().enumerate() {
             let sample = block.first() + row;
             if self.support.as_ref().is_some_and(|support| !support[sample]) {
                 continue;
             }
-            if length <= self.coincidence {
+            if distance <= self.coincidence {
                 accumulator.coincident += 1;
                 continue;
             }
-            active.push((row, 1.0 / length));
-            accumulator.inverse_lengths += 1.0 / length;
-            accumulator.lengths += length;
-            if accumulator.nearest.is_none_or(|(_, nearest)| length < nearest) {
-                accumulator.nearest = Some((sample, length));
+            active.push((row, 1.0 / distance));
+            accumulator.inverse_lengths += 1.0 / distance;
+            accumulator.lengths += distance;
+            if accumulator.nearest.is_none_or(|(_, nearest)| distance < nearest) {
+                accumulator.nearest = Some((sample, distance));
             }
         }
         accumulator.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {

@@ -117,7 +117,7 @@ impl<'a> WeightedRows<'a> {
 
     /// The weight of one row that may have no direction, from distances that neither overflow nor underflow.
     fn measured_weight(&self, block: &Block<'_>, row: usize) -> f64 {
-        let norms = panel::lengths(block, row..row + 1, &self.center)[0];
+        let norms = panel::norms(block, row..row + 1, &self.center)[0];
         if self.has_direction(norms.from_center, norms.from_origin) { 1.0 / norms.from_center } else { 0.0 }
     }
 

@@ -81,7 +81,7 @@ fn center_rows<T: Element>(
 
 /// Norms of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Lengths {
+pub(crate) struct Norms {
     /// norm(x - center).
     pub from_center: f64,
     /// norm(x).
@@ -94,23 +94,23 @@ const SAFE_SQUARES: Range<f64> = 1e-270..1e300;
 
 /// The root of a squared distance that a kernel has computed; computed again if the square is outside of
 /// [`SAFE_SQUARES`].
-pub(crate) fn safe_length(square: f64, block: &Block<'_>, row: usize, center: &[f64]) -> f64 {
-    if SAFE_SQUARES.contains(&square) { square.sqrt() } else { lengths(block, row..row + 1, center)[0].from_center }
+pub(crate) fn safe_norm(square: f64, block: &Block<'_>, row: usize, center: &[f64]) -> f64 {
+    if SAFE_SQUARES.contains(&square) { square.sqrt() } else { norms(block, row..row + 1, center)[0].from_center }
 }
 
 /// The norms of some rows.
-pub(crate) fn lengths(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Lengths> {
-    each_element!(block, data => rows.map(|row| row_lengths(&data, row, center)).collect())
+pub(crate) fn norms(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Norms> {
+    each_element!(block, data => rows.map(|row| row_norms(&data, row, center)).collect())
 }
 
-fn row_lengths<T: Element>(data: &Rows<'_, T>, row: usize, center: &[f64]) -> Lengths {
+fn row_norms<T: Element>(data: &Rows<'_, T>, row: usize, center: &[f64]) -> Norms {
     let columns = data.columns();
     let (centered, uncentered) = match data.row(row, 0, columns) {
         Some(row) => squares(row.iter().map(|x| x.widen()), center),
         None => squares((0..columns).map(|j| data.get(row, j).widen()), center),
     };
     let value = |j: usize| data.get(row, j).widen();
-    Lengths {
+    Norms {
         from_center: safe_root(centered, columns, |j| value(j) - center[j]),
         from_origin: safe_root(uncentered, columns, value),
     }
@@ -181,7 +181,7 @@ mod tests {
             assert_eq!(x, y);
             assert_eq!(x[columns.len()], 2.0 * (f64::from(c[2 * features + columns.start]) - mu[columns.start]));
         }
-        assert_eq!(lengths(&a, 0..n, &mu), lengths(&b, 0..n, &mu));
+        assert_eq!(norms(&a, 0..n, &mu), norms(&b, 0..n, &mu));
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         for scale in [1e-300, 1e-150, 1.0, 1e150, 1e300] {
             let data = [3.0 * scale, 4.0 * scale];
             let block = Block::new(0, BlockData::F64(Rows::contiguous(&data, 1, 2).unwrap()));
-            let found = lengths(&block, 0..1, &[0.0, 0.0])[0];
+            let found = norms(&block, 0..1, &[0.0, 0.0])[0];
             assert!((found.from_center / (5.0 * scale) - 1.0).abs() < 1e-15, "{scale:e}: {found:?}");
         }
     }

@@ -211,7 +211,8 @@ impl Model {
             let outside = (square - inside).max(0.0).sqrt();
             // Along a component of variance 0 any score but 0 is infinitely far.
             let standardized = |(s, v): (&f64, &f64)| if *s == 0.0 { 0.0 } else { s * s / v };
-            let score_distance = scores.iter().zip(&self.diagnostics.explained_variance).map(standardized).sum::<f64>().sqrt();
+            let score_distance =
+                scores.iter().zip(&self.diagnostics.explained_variance).map(standardized).sum::<f64>().sqrt();
             // atan2 keeps small angles accurate where acos would round them to zero.
             let angle = if *square > 0.0 { outside.atan2(inside.sqrt()).to_degrees() } else { f64::NAN };
             Diagnosis {
@@ -234,7 +235,12 @@ impl Model {
         self.to_scale(&mut residuals, 0..features);
         residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
             |(residuals, scores)| {
-                add_product(residuals, MatrixView::new(scores, scores.len() / d, d), self.subspace.components.view(), -1.0);
+                add_product(
+                    residuals,
+                    MatrixView::new(scores, scores.len() / d, d),
+                    self.subspace.components.view(),
+                    -1.0,
+                );
                 for residual in residuals.chunks_mut(features) {
                     let square: f64 = residual.iter().map(|r| r * r).sum();
                     let factor = if square > 0.0 { 1.0 / square } else { 0.0 };

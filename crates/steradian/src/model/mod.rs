@@ -20,8 +20,9 @@ use crate::config::method::Method;
 use crate::config::options::Solver;
 use crate::data::source::Shape;
 use crate::numeric::linalg::Matrix;
-use crate::screen::report::ConeReport;
-use extras::Extra;
+pub use crate::screen::report::{ConeReport, Elimination};
+pub use diagnosis::{Diagnosis, Flag};
+pub use extras::Extra;
 
 /// The a-posteriori error bound of the last eigenproblem.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

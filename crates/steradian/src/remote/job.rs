@@ -25,8 +25,10 @@ use crate::error::{Error, Result};
 /// them merges the partial results. `examples/merge_by_hand.rs` computes a complete embedding in this way.
 ///
 /// ```
+/// use steradian::Local;
+/// use steradian::data::ElementType;
 /// use steradian::folds::ColumnMeans;
-/// use steradian::{ElementType, Job, Local, PartialResult};
+/// use steradian::remote::{Job, PartialResult};
 /// # use steradian_io::{NpyWriter, TableOptions, open};
 ///
 /// let folder = std::env::temp_dir().join(format!("steradian-job-{}", std::process::id()));

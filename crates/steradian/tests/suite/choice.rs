@@ -1,12 +1,13 @@
-//! The choice of a solver is a function of shape, element type and configuration: threads do not change it.
+//! The solver depends on shape, element type and configuration, not on the number of threads.
 
-use steradian::{ComponentCount, Config, ElementType, Method, Plan, Shape, Solver};
+use steradian::data::{ElementType, Shape};
+use steradian::{ComponentCount, Config, Method, Plan, Solver};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
 const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
 const TYPES: [ElementType; 4] = [ElementType::U8, ElementType::U16, ElementType::F32, ElementType::F64];
 
-/// The solver, or why there is none.
+/// The solver, or the message of the error.
 fn chosen(config: &Config, shape: &Shape, threads: usize) -> Result<Solver, String> {
     Plan::new(config, shape, threads).map(|plan| plan.solver).map_err(|error| error.to_string())
 }
@@ -54,7 +55,7 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
     assert!(narrowed > 100 && rejected > 100, "limits narrowed {narrowed} choices and rejected {rejected} fits");
 }
 
-/// The memory that is reported is that of the threads that run.
+/// The reported memory is that of the given number of threads.
 #[test]
 fn the_reported_memory_grows_with_threads() {
     let config = Config::new(Method::Ae, 2).with_solver(Solver::Gram);

@@ -1,33 +1,33 @@
-//! A fit whose passes run on parts of the data: the same bits whoever sums a part, when and how often; for one part the
-//! bits of a fit on one machine; for many its answer.
+//! Fits whose passes run on partitions of the data: byte-identical models whatever the order, threads and repetitions;
+//! for one partition the model file of a local fit; for several the same subspace.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::{TestRandom, sine, source};
+use crate::common::{TestRandom, message_of, sine, source};
 use proptest::prelude::*;
+use steradian::config::{Angle, Cells, Cone, Cosine, PivotSearch, Scaling, Screen, Ties, Weighting};
+use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
+use steradian::engine::{Fold, Runner};
 use steradian::folds::{
     AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DigitCounts, Distances,
     OperatorProduct, Precision, Scatter, SelectRows, SpatialGradient, WeightedRows,
 };
 use steradian::random::RandomShare;
-use steradian::{
-    Angle, Block, BlockData, Cells, Center, Cluster, ComponentCount, Cone, Config, Cosine, Dispatch, ElementType, Fold,
-    Job, Local, Matrix, Method, Model, PartialResult, PivotSearch, RemoteSource, Result, Rows, Runner, Scaling, Screen,
-    Shape, Solver, Source, Ties, Weighting,
-};
+use steradian::remote::{Cluster, Dispatch, Job, PartialResult, RemoteSource};
+use steradian::{Center, ComponentCount, Config, Local, Matrix, Method, Model, Result, Solver, Source};
 
-/// Samples that own their numbers.
+/// A source that owns its values.
 struct Owned {
     shape: Shape,
-    numbers: Vec<f64>,
+    values: Vec<f64>,
 }
 
 impl Owned {
-    fn new(numbers: Vec<f64>, features: usize) -> Self {
-        let samples = numbers.len() / features;
-        Self { shape: Shape { samples, features, element: ElementType::F64, image: None }, numbers }
+    fn new(values: Vec<f64>, features: usize) -> Self {
+        let samples = values.len() / features;
+        Self { shape: Shape { samples, features, element: ElementType::F64, image: None }, values }
     }
 }
 
@@ -37,17 +37,17 @@ impl Source for Owned {
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let own = &self.numbers[rows.start * self.shape.features..rows.end * self.shape.features];
+        let own = &self.values[rows.start * self.shape.features..rows.end * self.shape.features];
         visit(Block::new(rows.start, BlockData::F64(Rows::contiguous(own, rows.len(), self.shape.features)?)))
     }
 }
 
-/// Parts of a table, each summed by a process of its own as far as it can tell: jobs and sums arrive as bytes.
+/// Parts of a table, each reduced as in a process of its own: jobs and partial results are serialized.
 struct TableParts<'a> {
     x: &'a Matrix,
     cuts: Vec<usize>,
     threads: usize,
-    /// Sums the last part first, and every part twice, as after a lost worker.
+    /// Reduces the last part first, and every part twice, as after the loss of a worker.
     troubled: bool,
     rows_fetched: AtomicUsize,
 }
@@ -67,7 +67,7 @@ impl<'a> TableParts<'a> {
 
     fn fit(&self, config: &Config) -> Result<Model> {
         let remote = RemoteSource::new(self, source(self.x).shape().clone());
-        steradian::fit_remote(config, &remote, &Cluster::new(&remote, Local::new(1)?))
+        steradian::fit::fit_remote(config, &remote, &Cluster::new(&remote, Local::new(1)?))
     }
 }
 
@@ -75,7 +75,7 @@ impl Dispatch for TableParts<'_> {
     fn sum(&self, job: &Job<'_>, _: &'static str, _: usize) -> Result<PartialResult> {
         let bytes = job.to_bytes()?;
         let runner = Local::new(self.threads)?;
-        let part_sum = |part: usize| -> Result<PartialResult> {
+        let reduce = |part: usize| -> Result<PartialResult> {
             let job = Job::from_bytes(&bytes)?;
             if self.troubled {
                 job.sum(&self.part(part), self.cuts[part], &runner)?;
@@ -83,18 +83,18 @@ impl Dispatch for TableParts<'_> {
             PartialResult::from_bytes(&job.sum(&self.part(part), self.cuts[part], &runner)?.to_bytes()?)
         };
         let parts = 0..self.cuts.len() - 1;
-        let mut sums: Vec<PartialResult> = match self.troubled {
-            true => parts.rev().map(part_sum).collect::<Result<_>>()?,
-            false => parts.map(part_sum).collect::<Result<_>>()?,
+        let mut results: Vec<PartialResult> = match self.troubled {
+            true => parts.rev().map(reduce).collect::<Result<_>>()?,
+            false => parts.map(reduce).collect::<Result<_>>()?,
         };
-        sums.sort_by_key(|sum| sum.rows().start);
-        Job::from_bytes(&bytes)?.total(sums)
+        results.sort_by_key(|result| result.rows().start);
+        Job::from_bytes(&bytes)?.total(results)
     }
 
     fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
         self.rows_fetched.fetch_add(samples.len(), Ordering::Relaxed);
-        let numbers = samples.iter().flat_map(|i| self.x.row(*i).to_vec()).collect();
-        Ok(Arc::new(Owned::new(numbers, self.x.columns())))
+        let values = samples.iter().flat_map(|i| self.x.row(*i).to_vec()).collect();
+        Ok(Arc::new(Owned::new(values, self.x.columns())))
     }
 }
 
@@ -114,12 +114,12 @@ fn configs() -> Vec<Config> {
     configs
 }
 
-/// TAE with such a cone.
+/// TAE with this cone.
 fn coned(cone: Cone) -> Config {
     Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone))
 }
 
-/// The same on one machine, the pivot of a cone found as a cluster finds it.
+/// The configuration of a local fit that searches for the pivot as a cluster does.
 fn eliminating(config: &Config) -> Config {
     let mut config = config.clone();
     if let Screen::Cone(cone) = &mut config.screen {
@@ -129,11 +129,11 @@ fn eliminating(config: &Config) -> Config {
 }
 
 #[test]
-fn one_part_gives_the_bytes_of_one_machine() {
+fn one_part_gives_the_model_file_of_a_local_fit() {
     let x = TestRandom::new(3).samples(700, 12, 4);
     for config in configs() {
         let cluster = TableParts::new(&x, &[], 2, false).fit(&config).unwrap();
-        let solver = cluster.solver; // one machine might choose another
+        let solver = cluster.solver; // a local fit may choose another
         let mut local =
             steradian::fit(&eliminating(&config).with_solver(solver), &source(&x), &Local::new(2).unwrap()).unwrap();
         local.config = config.clone();
@@ -142,7 +142,7 @@ fn one_part_gives_the_bytes_of_one_machine() {
 }
 
 #[test]
-fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
+fn parts_give_byte_identical_models_and_the_subspace_of_a_local_fit() {
     let x = TestRandom::new(4).samples(1100, 9, 4);
     let cuts = [1, 300, 301, 777, 1000];
     for config in configs() {
@@ -153,7 +153,7 @@ fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
         assert!(sine(&calm.components, &alone.components) < 1e-5, "{config:?}");
         assert_eq!(calm.support, alone.support, "{config:?}");
         assert_eq!(calm.n_components_reason.is_some(), alone.n_components_reason.is_some());
-        // One machine meets all pairs of so few samples; a cluster never does.
+        // A local fit counts all pairs of so few samples; a cluster never does.
         let [found, exact] = [&calm, &alone].map(|model| model.cone.as_ref());
         assert_eq!(found.map(|cone| (cone.pivot, cone.tau_min())), exact.map(|cone| (cone.pivot, cone.tau_min())));
         assert!(
@@ -162,16 +162,16 @@ fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
     }
 }
 
-/// Samples in a bundle so narrow that all of it ties, one in five anywhere.
-fn bundle(n: usize, features: usize) -> Matrix {
+/// A cluster so narrow that all its samples tie, and one sample in five anywhere.
+fn narrow_cluster(n: usize, features: usize) -> Matrix {
     let mut x = TestRandom::new(11).matrix(n, features);
     (0..n).filter(|i| i % 5 > 0).for_each(|i| x.row_mut(i).iter_mut().for_each(|x| *x = 1.0 + 0.02 * *x));
     x
 }
 
 #[test]
-fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver() {
-    let x = bundle(6000, 8);
+fn a_cone_among_ties_is_that_of_the_exact_count_and_the_driver_fetches_few_rows() {
+    let x = narrow_cluster(6000, 8);
     let cone = Cone { max_angle: Angle::Degrees(60.0), ..Cone::default() };
     let parts = TableParts::new(&x, &[2, 1500, 4321], 2, false);
     let config = coned(cone).with_center(Center::None);
@@ -181,8 +181,8 @@ fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver(
     let (found, exact) = (model.cone.unwrap(), alone.cone.unwrap());
     assert_eq!((found.pivot, found.tau_min()), (exact.pivot, exact.tau_min()));
     let elimination = found.elimination.unwrap();
-    assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // so a shell was used
-    // A leader for each round and the shell, and the pivot; anchors come as sums of a pass.
+    assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // a shell was used
+    // One leader per round and for the shell, and the pivot; anchors are results of a pass.
     assert!(parts.rows_fetched.into_inner() <= elimination.rounds + 2);
 }
 
@@ -199,17 +199,17 @@ fn a_cone_among_few_samples() {
 }
 
 #[test]
-fn few_rows_come_to_the_driver() {
+fn the_driver_fetches_few_rows() {
     let x = TestRandom::new(5).samples(30_000, 6, 3);
     let parts = TableParts::new(&x, &[10_000, 20_000], 2, false);
     let model = parts.fit(&Config::new(Method::Robust, 2)).unwrap();
     assert_eq!(model.support.len(), 30_000);
-    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only where some coincide.
+    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only if some coincide.
     assert!(parts.rows_fetched.into_inner() <= 3 * 512 + 2 * 250 + 8);
 }
 
 #[test]
-fn a_bad_number_is_named_by_its_row_in_all_the_data() {
+fn a_cell_that_is_not_finite_is_reported_with_its_row_in_all_the_data() {
     let mut x = TestRandom::new(6).samples(900, 5, 2);
     x[(888, 3)] = f64::NAN;
     let error = TableParts::new(&x, &[400, 880], 2, false).fit(&Config::new(Method::Robust, 2)).unwrap_err();
@@ -217,28 +217,30 @@ fn a_bad_number_is_named_by_its_row_in_all_the_data() {
 }
 
 #[test]
-fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
+fn options_that_need_pairs_or_one_process_are_rejected_with_a_remedy() {
     let x = TestRandom::new(7).samples(60, 5, 2);
-    let refused = |config: Config| TableParts::new(&x, &[30], 1, false).fit(&config).unwrap_err().to_string();
-    assert!(refused(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
-    let exact = refused(coned(Cone { counting: PivotSearch::Exact, ..Cone::default() }));
+    let rejected = |config: Config| TableParts::new(&x, &[30], 1, false).fit(&config).unwrap_err();
+    let rejected = |config: Config| message_of(&rejected(config));
+    assert!(rejected(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
+    let exact = rejected(coned(Cone { counting: PivotSearch::Exact, ..Cone::default() }));
     assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
-    assert!(refused(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
-    assert!(refused(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));
+    assert!(rejected(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
+    assert!(rejected(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));
 }
 
-/// Every kind of pass over parts equals the two-level tree that local runs make of the same parts.
+/// True if a pass over parts equals the two-level tree of local runs over the same parts.
 fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
     let parts = TableParts::new(x, cuts, 2, true);
     let job = Job::new(fold).unwrap();
     let sum = parts.sum(&job, F::NAME, 1).unwrap();
     assert_eq!(sum.rows(), 0..x.rows());
-    // The same by folds alone: a local run for each part, whose vectors are of that part.
+    // By folds alone: one local run per part, whose vectors are of that part.
     let runner = Local::new(1).unwrap();
     let mut sums: Vec<F::Accumulator> = (0..parts.cuts.len() - 1)
         .map(|part| {
             let own = parts.part(part);
-            let grid = steradian::Grid::new(own.shape().samples, own.shape().features, fold.accumulator_bytes());
+            let grid =
+                steradian::engine::Grid::new(own.shape().samples, own.shape().features, fold.accumulator_bytes());
             runner.run_leaves(fold, &own, grid, 0..grid.leaves()).unwrap().total(fold).unwrap()
         })
         .collect();
@@ -261,7 +263,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn sums_of_parts_are_those_of_local_runs(
+    fn partial_results_are_those_of_local_runs(
         seed in any::<u64>(), n in 2usize..900, cuts in proptest::collection::vec(1usize..899, 0..6)
     ) {
         let x = TestRandom::new(seed).samples(n, 5, 2);
@@ -271,7 +273,7 @@ proptest! {
         let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
         let element = ElementType::F64;
         prop_assert!(same_tree(&ColumnMeans::new(5, None), &x, &cuts));
-        // The nearest sample is known by its number in the whole data, which a part alone does not know.
+        // No nearest sample: its index in all the data is not available to a fold over a part alone.
         prop_assert!(same_tree(&SpatialGradient::new(&center, None, 1e9), &x, &cuts));
         prop_assert!(same_tree(&Scatter::new(directions.clone()), &x, &cuts));
         let distances = Distances::new(&center, &w, Precision::Double, element);
@@ -305,12 +307,12 @@ fn anchors_and_candidates_are_those_of_the_whole_data() {
 }
 
 #[test]
-fn factors_and_kept_samples_are_those_of_the_whole_data() {
+fn factors_and_support_are_those_of_the_whole_data() {
     let x = TestRandom::new(8).samples(500, 4, 2);
-    let kept: Vec<bool> = (0..500).map(|i| i % 3 != 0).collect();
+    let support: Vec<bool> = (0..500).map(|i| i % 3 != 0).collect();
     let factors: Vec<f64> = (0..500).map(|i| f64::from(i) / 500.0).collect();
     let center = [0.25; 4];
-    let directions = WeightedRows::new(&center, Weighting::InverseNorm, Some(&kept)).reweighted(&factors);
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, Some(&support)).reweighted(&factors);
     let scatter = Scatter::new(directions);
     let (whole, mass) = Local::new(1).unwrap().run(&scatter, &source(&x)).unwrap();
     let parts = TableParts::new(&x, &[100, 101, 350], 1, false);
@@ -321,7 +323,7 @@ fn factors_and_kept_samples_are_those_of_the_whole_data() {
 }
 
 #[test]
-fn sums_that_do_not_belong_together_are_refused() {
+fn partial_results_that_do_not_belong_together_are_rejected() {
     let x = TestRandom::new(9).samples(90, 3, 2);
     let runner = Local::new(1).unwrap();
     let part = |from: usize, to: usize| Owned::new(x.data()[from * 3..to * 3].to_vec(), 3);
@@ -329,9 +331,9 @@ fn sums_that_do_not_belong_together_are_refused() {
         (ColumnMeans::new(3, None), Scatter::new(WeightedRows::new(&[0.0; 3], Weighting::Uniform, None)));
     let (job, another) = (Job::new(&mean).unwrap(), Job::new(&other).unwrap());
     let [a, b] = [(0, 40), (40, 90)].map(|(from, to)| job.sum(&part(from, to), from, &runner).unwrap());
-    let unsupported_format = another.sum(&part(40, 90), 40, &runner).unwrap();
-    let words = |refused: Result<PartialResult>| refused.unwrap_err().to_string();
-    assert!(words(job.merge(&a, &unsupported_format)).contains("another pass"));
+    let of_another_pass = another.sum(&part(40, 90), 40, &runner).unwrap();
+    let words = |result: Result<PartialResult>| message_of(&result.unwrap_err());
+    assert!(words(job.merge(&a, &of_another_pass)).contains("another pass"));
     assert!(words(job.merge(&b, &a)).contains("must be adjacent and in order"));
     assert!(words(job.merge(&a, &a)).contains("must be adjacent and in order"));
     assert!(words(job.total(Vec::new())).contains("at least one partial result"));

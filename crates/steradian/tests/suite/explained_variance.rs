@@ -1,8 +1,9 @@
-//! Laws of explained-variance ratios: variances and total of one kind, fractions of it, tables of low rank.
+//! Properties of explained-variance ratios: consistent variances and totals, fractions, tables of low rank.
 
 use crate::common::{TestRandom, fit, product, source};
 use proptest::prelude::*;
-use steradian::{ComponentCount, Config, Loss, Matrix, Method, Model, Scaling, Solver, Weighting};
+use steradian::config::{Loss, Scaling, Weighting};
+use steradian::{ComponentCount, Config, Matrix, Method, Model, Solver};
 
 const KINDS: [&str; 5] = ["clean", "contaminated", "rank-deficient", "heavy-tailed", "mostly zero"];
 
@@ -13,9 +14,9 @@ fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
     match kind {
         "clean" => {}
         "contaminated" => {
-            let away: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+            let direction: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
             for i in 0..n / 5 {
-                (0..features).for_each(|j| x[(i, j)] = 100.0 * away[j] + 3.0 * numbers.normal());
+                (0..features).for_each(|j| x[(i, j)] = 100.0 * direction[j] + 3.0 * numbers.normal());
             }
         }
         "rank-deficient" => x = product(&numbers.matrix(n, 2), &numbers.matrix(2, features)),
@@ -65,7 +66,7 @@ fn a_fraction_is_reached_on_every_table_by_every_method() {
             for fraction in [0.5, 0.95, 0.99] {
                 let what = format!("{kind}, {}, {fraction}", method.name());
                 if (kind, method) == ("mostly zero", Method::Cells) {
-                    continue; // cells that differ from a feature's one frequent value are all cleaned, and nothing is left
+                    continue; // cells that differ from a feature's frequent value are cleaned: no variance
                 }
                 let model = fit(&Config::new(method, ComponentCount::VarianceFraction(fraction)), &source(&x), 1)
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -129,28 +130,28 @@ fn the_total_hardly_depends_on_the_number_of_components() {
     }
 }
 
-/// Outliers are in the classical total, and not in the robust one.
+/// Outliers increase the classical total, not the robust one.
 #[test]
-fn outliers_do_not_move_the_robust_total() {
-    let (clean, hit) = (table("clean", 7, 400, 10), table("contaminated", 7, 400, 10));
-    assert!(trace(&hit) > 10.0 * trace(&clean));
+fn outliers_do_not_change_the_robust_total() {
+    let (clean, contaminated) = (table("clean", 7, 400, 10), table("contaminated", 7, 400, 10));
+    assert!(trace(&contaminated) > 10.0 * trace(&clean));
     let total = |method, x: &Matrix| fit(&Config::new(method, 3), &source(x), 1).unwrap().total_variance.unwrap();
-    let robust = total(Method::Robust, &hit) / total(Method::Robust, &clean);
+    let robust = total(Method::Robust, &contaminated) / total(Method::Robust, &clean);
     assert!((robust - 1.0).abs() < 0.15, "{robust}");
 }
 
-/// Features that are equal in most samples have a robust scale of 0, but a direction across them has not.
+/// Features that are equal in most samples have a robust scale of 0; a direction across several features does not.
 #[test]
 fn rotations_do_not_change_ratios() {
     let x = table("mostly zero", 8, 150, 8);
-    let turned = product(&x, &TestRandom::new(9).rotation(8));
+    let rotated = product(&x, &TestRandom::new(9).rotation(8));
     for method in [Method::Angular, Method::Robust, Method::Ae, Method::Pca] {
-        let [a, b] = [&x, &turned].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
+        let [a, b] = [&x, &rotated].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
         assert!(crate::common::difference(&a, &b) < 1e-6, "{}: {a:?} and {b:?}", method.name());
     }
 }
 
-/// Weighting and screen decide the kind of both, not the name of the method.
+/// Weighting and screen determine the kind of the variances and of the total, not the name of the method.
 #[test]
 fn variances_and_total_are_of_one_kind() {
     let x = table("contaminated", 10, 200, 6);
@@ -195,7 +196,7 @@ proptest! {
             let config = Config::new(method, d).with_solver(solver).with_scaling(scaling);
             match fit(&config, &source(&x), 1) {
                 Ok(model) => check(&model, &format!("{kind}, {}, {d} components", method.name())),
-                // A narrow cone or cleaned cells may leave fewer directions.
+                // A narrow cone or cleaned cells may reduce the rank.
                 Err(error) => {
                     let text = error.to_string();
                     let cleaned = method == Method::Cells && text.contains("no direction to find");

@@ -1,7 +1,9 @@
-//! Every solver gives the same answer: tall, wide, rank-deficient, in every element type, and its certificate holds.
+//! Every solver gives the same result for tall, wide and rank-deficient data of every element type, and its certificate
+//! holds.
 
 use crate::common::{TestRandom, difference, fit, product, sine, source};
-use steradian::{BlockElement, Center, Config, Matrix, Method, Model, SliceSource, Solver};
+use steradian::data::BlockElement;
+use steradian::{Center, Config, Matrix, Method, Model, SliceSource, Solver};
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
@@ -44,7 +46,8 @@ fn tall_wide_and_deficient_in_every_type() {
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 500.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 5.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        // Methods that fit more than once take weights from rough answers; tests/suite/robust.rs holds their solvers together.
+        // Methods that fit more than once compute weights from approximate solutions; tests/suite/robust.rs covers
+        // them.
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             let mut config = Config::new(method, 3);
             config.tolerance = 1e-9;
@@ -56,9 +59,9 @@ fn tall_wide_and_deficient_in_every_type() {
     }
 }
 
-/// Beyond the dimension up to which all eigenvectors are found, the matrices are iterated on.
+/// Above the largest dimension of a full decomposition, the solvers iterate on the matrix.
 #[test]
-fn large_matrices_are_iterated_to_the_same_answer() {
+fn large_matrices_are_iterated_to_the_same_result() {
     let x = TestRandom::new(4).samples(800, 600, 4);
     let mut config = Config::new(Method::Angular, 3);
     config.tolerance = 1e-9;
@@ -88,7 +91,7 @@ fn pca_is_the_eigenproblem_of_the_covariance() {
 }
 
 #[test]
-fn every_center_is_what_it_says() {
+fn every_center_equals_its_definition() {
     let x = TestRandom::new(7).samples(31, 4, 2);
     let found = |center: Center| {
         let mut config = Config::new(Method::Ae, 1);
@@ -107,7 +110,7 @@ fn every_center_is_what_it_says() {
     assert_eq!(found(Center::Given(given.clone())), given);
 }
 
-/// The true sine, against a dense answer, never exceeds the bound; a gap that is too small is said.
+/// The true sine never exceeds the bound.
 #[test]
 fn the_bound_holds_from_wide_to_narrow_gaps() {
     for (k, gap) in [1.0, 1e-1, 1e-2, 1e-3, 1e-5].into_iter().enumerate() {
@@ -127,12 +130,12 @@ fn the_bound_holds_from_wide_to_narrow_gaps() {
                 x[(2 * j + 1, i)] = -x[(2 * j, i)];
             }
         }
-        let truth = Matrix::from_vec(2, features, rotation.data()[..2 * features].to_vec());
+        let exact = Matrix::from_vec(2, features, rotation.data()[..2 * features].to_vec());
         for solver in SOLVERS {
             let mut config = Config::new(Method::Pca, 2);
             config.solver = solver;
             let model = fit(&config, &source(&x), 2).unwrap();
-            let off = sine(&model.components, &truth);
+            let off = sine(&model.components, &exact);
             let bound = model.certificate.sine_bound;
             assert!(off <= bound + 1e-13, "{solver:?}, gap {gap}: sine {off:e}, bound {bound:e}");
             assert!(model.certificate.converged, "{solver:?}, gap {gap}: bound {bound:e}");
@@ -141,8 +144,8 @@ fn the_bound_holds_from_wide_to_narrow_gaps() {
 }
 
 #[test]
-fn no_gap_is_said() {
-    // Two pairs of equal eigenvalues: one component of the first pair alone means nothing.
+fn a_missing_gap_is_reported() {
+    // Two equal eigenvalues: a single component is not defined.
     let x = Matrix::from_vec(4, 2, vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0]);
     let model = fit(&Config::new(Method::Pca, 1), &source(&x), 1).unwrap();
     assert!(!model.certificate.converged);

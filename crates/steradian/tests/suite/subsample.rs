@@ -1,7 +1,9 @@
-//! Variances of many samples come from a random share of them, whatever the order of the samples.
+//! Variances of many samples are computed from a random subsample, for any order of the samples.
 
 use crate::common::{TestRandom, fit};
-use steradian::{Certificate, Config, Found, Local, Matrix, Method, Model, SliceSource, assemble};
+use steradian::fit::assemble;
+use steradian::model::Certificate;
+use steradian::{Config, Found, Local, Matrix, Method, Model, SliceSource};
 
 const SAMPLES: usize = 2_200_000;
 
@@ -16,7 +18,7 @@ fn periodic() -> Vec<f32> {
     data
 }
 
-/// The same samples in an order without period.
+/// These samples in random order.
 fn shuffled(data: &[f32]) -> Vec<f32> {
     let mut rows: Vec<[f32; 2]> = data.as_chunks::<2>().0.to_vec();
     let mut numbers = TestRandom::new(6);
@@ -52,7 +54,7 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     let reseeded = fit(&config.with_seed(1), &source, 2).unwrap();
     assert_ne!(reseeded.explained_variance, model.explained_variance);
     assert!((reseeded.explained_variance[0] / expected - 1.0).abs() < 0.01);
-    // The same of a subspace that was found elsewhere.
+    // The variance of a subspace that was computed by another method.
     let found = Found {
         center: vec![0.0; 2],
         vectors: Matrix::from_vec(2, 1, vec![1.0, 0.0]),
@@ -68,7 +70,7 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
 }
 
 #[test]
-fn all_samples_count_where_they_are_not_too_many() {
+fn all_samples_are_used_up_to_the_limit() {
     let data = periodic();
     let few = 1 << 20;
     let model = fit(&Config::new(Method::Ae, 1), &SliceSource::new(&data[..2 * few], few, 2).unwrap(), 2).unwrap();

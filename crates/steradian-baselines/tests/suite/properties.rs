@@ -1,6 +1,6 @@
-//! Laws: orthonormal components, bits that do not depend on threads, the length of an iteration, what a split adds up to.
+//! Properties of the baselines: orthonormal components, byte-identical models, numbers of steps, parts that add up.
 
-use crate::common::{TestRandom, fit, largest_sine, low_rank_and_sparse, relative, sine, source};
+use crate::common::{TestRandom, fit, largest_sine, low_rank_and_sparse, message_of, relative, sine, source};
 use steradian::{Config, Error, Local, Matrix, Method, Model, SliceSource};
 
 fn all_methods() -> impl Iterator<Item = Config> {
@@ -17,7 +17,7 @@ fn components_are_orthonormal_whatever_the_shape() {
             let d = model.n_components();
             assert!(
                 d == 2 || config.method == steradian_baselines::PCP,
-                "only the rank of a low-rank part may be less than asked"
+                "only the rank of a low-rank part may be less than requested"
             );
             for i in 0..d {
                 for j in 0..d {
@@ -36,7 +36,7 @@ fn components_are_orthonormal_whatever_the_shape() {
 }
 
 #[test]
-fn a_model_has_the_same_bytes_for_any_number_of_threads_and_returns_from_them() {
+fn models_are_byte_identical_for_any_number_of_threads_and_after_a_round_trip() {
     let x = TestRandom::new(2).samples(300, 600, 3);
     for config in all_methods() {
         let bytes: Vec<Vec<u8>> = [1, 2, 7].map(|threads| fit(&config, &x, threads).to_bytes().unwrap()).to_vec();
@@ -48,7 +48,7 @@ fn a_model_has_the_same_bytes_for_any_number_of_threads_and_returns_from_them() 
     }
 }
 
-/// Directions in pairs (a, -a) along the axes, so that eigenvalues on the sphere are the shares of axes.
+/// Directions in pairs (a, -a) along the axes, so that the angular eigenvalues are the fractions of samples per axis.
 fn axes(counts: &[usize]) -> Matrix {
     let n = 2 * counts.iter().sum::<usize>();
     let mut x = Matrix::zeros(n, counts.len());
@@ -65,7 +65,7 @@ fn axes(counts: &[usize]) -> Matrix {
 }
 
 #[test]
-fn emae_takes_as_many_steps_as_the_ratio_of_eigenvalues_says() {
+fn the_steps_of_emae_follow_from_the_ratio_of_eigenvalues() {
     for (counts, d) in [(vec![40, 20, 10, 5], 1), (vec![50, 40, 32, 8], 2), (vec![50, 45, 15, 12, 9], 2)] {
         let x = axes(&counts);
         let ratio = counts[d] as f64 / counts[d - 1] as f64;
@@ -74,11 +74,11 @@ fn emae_takes_as_many_steps_as_the_ratio_of_eigenvalues_says() {
             config.tolerance = tolerance;
             fit(&config, &x, 2).iterations[0] as f64
         };
-        // What the start costs is the same for both tolerances.
+        // The steps of the start are equal for both tolerances.
         let (coarse, fine) = (1e-3f64, 1e-9);
         let expected = (fine / coarse).ln() / ratio.ln();
         let found = steps(fine) - steps(coarse);
-        assert!((found - expected).abs() <= 1.0, "{counts:?}, d = {d}: {found} steps, the law says {expected:.1}");
+        assert!((found - expected).abs() <= 1.0, "{counts:?}, d = {d}: {found} steps, expected {expected:.1}");
     }
 }
 
@@ -112,26 +112,26 @@ fn the_certificate_bounds_an_early_stop() {
             config.tolerance = tolerance;
             let found = fit(&config, &x, 1);
             let exact = steradian::fit(&Config::new(direct, 2), &source(&x), &Local::new(1).unwrap()).unwrap();
-            // The largest angle, as the bound has it; what rounding allows is far below the loosest and the tightest stop.
+            // The bound is on the largest angle; rounding is far below all these tolerances.
             let off = largest_sine(&exact.components, &found.components);
             let bound = found.certificate.sine_bound;
             assert!(off <= bound + 1e-12, "{} at {tolerance}: {off:e}, bound {bound:e}", iterated.name());
             assert!(off > 1e-9, "{} at {tolerance}: {off:e}; an early stop leaves an error to bound", iterated.name());
-            assert!(bound < 1.0, "{} at {tolerance}: a bound of 1 says nothing", iterated.name());
+            assert!(bound < 1.0, "{} at {tolerance}: a bound of 1 is trivial", iterated.name());
         }
     }
 }
 
 #[test]
-fn single_precision_data_take_the_same_way() {
+fn u8_data_give_the_result_of_f64_data() {
     let x = TestRandom::new(5).samples(120, 50, 2);
     let bytes: Vec<u8> = x.data().iter().map(|v| (8.0 * v + 128.0).clamp(0.0, 255.0) as u8).collect();
     let wide: Vec<f64> = bytes.iter().map(|b| f64::from(*b)).collect();
     let runner = Local::new(2).unwrap();
     for config in all_methods() {
-        let short = steradian_baselines::fit(&config, &SliceSource::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
-        let long = steradian_baselines::fit(&config, &SliceSource::new(&wide, 120, 50).unwrap(), &runner).unwrap();
-        let off = sine(&long.components, &short.components);
+        let narrow = steradian_baselines::fit(&config, &SliceSource::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
+        let double = steradian_baselines::fit(&config, &SliceSource::new(&wide, 120, 50).unwrap(), &runner).unwrap();
+        let off = sine(&double.components, &narrow.components);
         assert!(off < 3e-3, "{}: {off:e}", config.method.name());
     }
 }
@@ -147,7 +147,7 @@ fn low_rank_and_sparse_parts_are_found_and_add_up() {
         let sum: Vec<f64> = found.low_rank.data().iter().zip(found.sparse.data()).map(|(l, s)| l + s).collect();
         assert!(relative(&sum, x.data()) < 1e-6, "M = L + S");
         let clean = low_rank_and_sparse(6, n, features, 2, 0.0);
-        // The generator draws cells after the factors, so both have the same low-rank part.
+        // The generator draws cells after the factors, so the low-rank parts are equal.
         let off = relative(found.low_rank.data(), clean.data());
         assert!(off < 1e-3, "{n} x {features}: the low-rank part is off by {off:e}");
         let zeros = found.sparse.data().iter().filter(|s| s.abs() < 1e-6).count() as f64;
@@ -157,22 +157,22 @@ fn low_rank_and_sparse_parts_are_found_and_add_up() {
 }
 
 #[test]
-fn a_pursuit_that_does_not_arrive_says_so() {
+fn a_pursuit_that_does_not_converge_warns() {
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
-    // Below rounding: no step can reach it.
+    // Below rounding: no iteration reaches it.
     config.tolerance = 1e-30;
     let model = fit(&config, &low_rank_and_sparse(6, 20, 30, 2, 0.05), 1);
     assert!(!model.certificate.converged && model.certificate.residual > 0.0);
     assert_eq!(model.iterations, [1000]);
     assert!(
-        model.warnings.iter().any(|warning| warning.contains("after 1000 steps, not 1.0e-30")),
+        model.warnings.iter().any(|warning| warning.contains("> tolerance 1.0e-30 after 1000 iterations")),
         "{:?}",
         model.warnings
     );
 }
 
 #[test]
-fn tga_forgets_outliers_that_ga_follows() {
+fn tga_tolerates_outliers_that_affect_ga() {
     let mut numbers = TestRandom::new(7);
     let mut x = numbers.samples(200, 6, 1);
     let clean = fit(&steradian_baselines::preset(steradian_baselines::GA, 1), &x, 1);
@@ -190,42 +190,43 @@ fn tga_forgets_outliers_that_ga_follows() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_numbers() {
+fn invalid_arguments_are_rejected_with_numbers() {
     let x = TestRandom::new(8).samples(30, 10, 3);
     let runner = Local::new(1).unwrap();
     let message = |config: &Config| match steradian_baselines::fit(config, &source(&x), &runner) {
-        Err(Error::InvalidArgument { problem: message, .. }) => message,
+        Err(error @ (Error::InvalidArgument { .. } | Error::OverMemory { .. })) => message_of(&error),
         other => panic!("{other:?}"),
     };
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
     config.memory_limit = Some(10 << 10);
-    assert!(message(&config).contains("10.0 KiB"), "{}", message(&config));
+    assert!(message(&config).contains("with method pcp but may use 10.0 KiB"), "{}", message(&config));
     let mut config = steradian_baselines::preset(steradian_baselines::TGA, 2);
     config.other.insert(steradian_baselines::TRIM.to_owned(), 0.7);
-    assert!(message(&config).contains("trim = 0.7"));
+    assert!(message(&config).contains("trim = 0.7 is not in [0, 0.5]"));
     let mut config = steradian_baselines::preset(steradian_baselines::EMPCA, 11);
     assert!(message(&config).contains("at most 10"));
     config.components = steradian::ComponentCount::Auto;
-    assert!(message(&config).contains("number"));
-    assert!(message(&Config::new(Method::Ae, 2)).contains("no baseline"));
+    assert!(message(&config).contains("requires an integer number of components"));
+    assert!(message(&Config::new(Method::Ae, 2)).contains("is not a baseline"));
     let engine =
         steradian::fit(&steradian_baselines::preset(steradian_baselines::TGA, 2), &source(&x), &runner).unwrap_err();
     assert!(engine.to_string().contains("the method tga is not one of this crate's"), "{engine}");
 }
 
 #[test]
-fn bad_data_are_refused() {
+fn invalid_data_are_rejected() {
     let runner = Local::new(1).unwrap();
     for config in all_methods() {
         let equal = vec![3.5; 40];
         let error = steradian_baselines::fit(&config, &SliceSource::new(&equal, 10, 4).unwrap(), &runner).unwrap_err();
-        assert!(error.to_string().contains("equal to the center"), "{}: {error}", config.method.name());
-        let mut holed: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64).collect();
-        holed[13] = f64::NAN;
-        let error = steradian_baselines::fit(&config, &SliceSource::new(&holed, 10, 4).unwrap(), &runner).unwrap_err();
-        assert!(error.to_string().contains("row 3, column 1"), "{}: {error}", config.method.name());
+        assert!(message_of(&error).contains("equal to the center"), "{}: {error}", config.method.name());
+        let mut with_nan: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64).collect();
+        with_nan[13] = f64::NAN;
+        let error =
+            steradian_baselines::fit(&config, &SliceSource::new(&with_nan, 10, 4).unwrap(), &runner).unwrap_err();
+        assert!(message_of(&error).contains("row 3, column 1"), "{}: {error}", config.method.name());
     }
-    // One direction only: a second component does not exist.
+    // Data of rank 1: a second component does not exist.
     let line: Vec<f64> = (0..40).map(|i| (i / 4) as f64 * [1.0, 2.0, -1.0, 0.5][i % 4]).collect();
     for method in
         [steradian_baselines::EMPCA, steradian_baselines::EMAE, steradian_baselines::GA, steradian_baselines::TGA]
@@ -236,7 +237,7 @@ fn bad_data_are_refused() {
             &runner,
         )
         .unwrap_err();
-        assert!(error.to_string().contains("rank 1"), "{}: {error}", method.name());
+        assert!(message_of(&error).contains("rank 1"), "{}: {error}", method.name());
     }
 }
 
@@ -246,7 +247,7 @@ fn equal_eigenvalues_are_never_certified() {
     assert_eq!(model.certificate.sine_bound, 1.0);
 }
 
-/// The total is of the kind of the variances: the trace for EM PCA, robust for the others.
+/// The total variance is the trace for EM PCA and robust for the other methods, as are the explained variances.
 #[test]
 fn explained_variance_ratios_sum_to_at_most_1() {
     let mut x = TestRandom::new(12).samples(80, 12, 3);
