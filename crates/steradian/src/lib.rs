@@ -67,3 +67,8 @@ pub use remote::partial_result::Sum;
 pub use remote::source::{Dispatch, Remote};
 pub use screen::report::{ConeReport, Elimination};
 pub use solver::dense::top_eigenpairs;
+
+/// The Rust example of the README, compiled and run with the tests of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
