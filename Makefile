@@ -168,7 +168,7 @@ truth: .venv-truth/ready
 	.venv-truth/bin/pip install --quiet --requirement truth/requirements.txt
 	touch $@
 
-## The paper's tables and figures made again: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
+## Reproduce the tables and figures of the paper: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
 paper: .venv-paper/ready wheel
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
 	.venv-paper/bin/python experiments/run.py --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
