@@ -12,7 +12,7 @@ export HYPOTHESIS_PROFILE ?= same
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VENV := .venv
 
-.PHONY: help check layers file-table test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg figures picture clean
+.PHONY: help check layers file-table words test-scripts demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
 ## Background subtraction on a synthetic scene; the report is steradian-demo/background/report.html
 demo:
@@ -26,7 +26,7 @@ help:
 	     { text = "" }' $(firstword $(MAKEFILE_LIST))
 
 ## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, file table, unit tests
-check: $(VENV)/ready layers file-table
+check: $(VENV)/ready layers file-table words
 	$(CARGO) fmt --all --check
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
@@ -42,7 +42,11 @@ layers:
 file-table:
 	python3 scripts/file_table.py
 
-# Tests of the two checks above.
+## The vocabulary of all tracked text files, against the deny list in scripts/words.toml
+words:
+	python3 scripts/words.py
+
+# Tests of the three checks above.
 test-scripts:
 	python3 -m unittest discover -s scripts
 
@@ -72,6 +76,12 @@ test-report: $(TARGET)/debug/steradian .venv-report/ready
 ## The screenshot docs/report.png: the HTML report of the synthetic scene in a browser
 picture: demo .venv-report/ready
 	.venv-report/bin/python crates/steradian-cli/tests/report/picture.py steradian-demo/background/report.html docs/report.png
+
+.PHONY: figures
+## The figures of the README and the guide: writes docs/pca-vs-robust.png and docs/outlier-map.png
+figures: $(VENV)/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	$(VENV)/bin/python docs/figures/pca_vs_robust.py --program $(TARGET)/release/steradian
 
 # The short form of the experiments, with the wheel of the package tests.
 test-paper: .venv-paper/ready install-python
@@ -119,13 +129,8 @@ alone: wheel
 	$(TARGET)/alone/bin/python -m doctest docs/python/five-minutes.md
 	$(TARGET)/alone/bin/pip list
 
-## The figures of the README and the guide: writes docs/pca-vs-robust.png and docs/outlier-map.png
-figures: $(VENV)/ready
-	$(CARGO) build --release --quiet -p steradian-cli
-	$(VENV)/bin/python docs/figures/pca_vs_robust.py --program $(TARGET)/release/steradian
-
-## Formatting, lints, types and docs, warnings as errors; python/README.md against README.md
-lint: layers file-table test-scripts install-python
+## Formatting, lints, types and docs, warnings as errors
+lint: layers file-table words test-scripts install-python
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
 	python3 scripts/readme.py

@@ -27,5 +27,5 @@ fn require_known(method: Method) -> Result<()> {
         return Ok(());
     }
     let names: Vec<&str> = Method::ALL.iter().chain(&BASELINES).map(Method::name).collect();
-    Err(Error::asked(format!("the method {} is not known; use one of {}", method.name(), names.join(", "))))
+    Err(Error::invalid_argument(format!("the method {} is not known; use one of {}", method.name(), names.join(", "))))
 }

@@ -16,7 +16,7 @@ use steradian::{Block, BlockData, Element, Local, Result, Rows, Runner, Source};
 pub(crate) const PANEL_COLUMNS: usize = 128;
 
 /// A number that columns are held in.
-pub(crate) trait Number: Copy + Send + Sync + 'static {
+pub(crate) trait ColumnFloat: Copy + Send + Sync + 'static {
     /// An integer that sorts as the number does.
     type Key: Ord + Copy + Send;
 
@@ -39,7 +39,7 @@ pub(crate) trait Number: Copy + Send + Sync + 'static {
 
 macro_rules! number {
     ($float:ty, $signed:ty, $unsigned:ty) => {
-        impl Number for $float {
+        impl ColumnFloat for $float {
             type Key = $signed;
 
             const LOWEST: $signed = <$signed>::MIN;
@@ -85,7 +85,7 @@ pub(crate) struct Columns<F> {
     panels: Vec<Vec<F>>,
 }
 
-impl<F: Number> Columns<F> {
+impl<F: ColumnFloat> Columns<F> {
     /// Reads all samples, seen from `center`.
     pub(crate) fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
         let (samples, features) = (source.shape().samples, source.shape().features);
@@ -177,7 +177,7 @@ impl<F: Number> Columns<F> {
 }
 
 /// Writes the columns of a panel that a block has, minus the center.
-fn place<F: Number>(block: &Block<'_>, first: usize, center: &[f64], samples: usize, columns: &mut [F]) {
+fn place<F: ColumnFloat>(block: &Block<'_>, first: usize, center: &[f64], samples: usize, columns: &mut [F]) {
     match block.data() {
         BlockData::U8(rows) => place_rows(&rows, block.first(), first, center, samples, columns),
         BlockData::U16(rows) => place_rows(&rows, block.first(), first, center, samples, columns),
@@ -186,7 +186,7 @@ fn place<F: Number>(block: &Block<'_>, first: usize, center: &[f64], samples: us
     }
 }
 
-fn place_rows<T: Element, F: Number>(
+fn place_rows<T: Element, F: ColumnFloat>(
     rows: &Rows<'_, T>,
     sample: usize,
     first: usize,

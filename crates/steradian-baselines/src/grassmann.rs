@@ -17,7 +17,7 @@ use steradian::random::{Stream, normal_matrix};
 use steradian::{Certificate, Config, ElementType, Found, Iteration, Local, Model, Result, Runner, Source};
 use steradian::{assemble, center};
 
-use crate::columns::{Columns, Number};
+use crate::columns::{ColumnFloat, Columns};
 use crate::count;
 use crate::method::trim;
 use crate::orthogonal_iteration::require_rank;
@@ -32,14 +32,14 @@ const JUMPS: usize = 6;
 const NEAR: usize = 2;
 const STEPS: usize = 6;
 /// A component of which less than this is left, beside the others, was none.
-const NOTHING_LEFT: f64 = 1e-12;
+const MIN_NEW_NORM: f64 = 1e-12;
 /// Samples whose squares sum up to less than this share of what they did at first are used up.
-const USED_UP: f64 = 1e-12;
+const RESIDUAL_ENERGY_MIN: f64 = 1e-12;
 
 /// Fits Grassmann averages.
 pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
     let passes_before = runner.passes();
-    let (point, warning) = center::proven(&config.center, source, config.seed, runner)?;
+    let (point, warning) = center::checked_center(&config.center, source, config.seed, runner)?;
     let mut averages = match source.shape().element {
         ElementType::F64 => Averages::find(Columns::<f64>::read(source, &point, runner)?, config, runner)?,
         _ => Averages::find(Columns::<f32>::read(source, &point, runner)?, config, runner)?,
@@ -75,7 +75,7 @@ struct Averages {
 
 impl Averages {
     /// As many components as are wanted, or as the samples have directions.
-    fn find<F: Number>(mut z: Columns<F>, config: &Config, runner: &Local) -> Result<Self> {
+    fn find<F: ColumnFloat>(mut z: Columns<F>, config: &Config, runner: &Local) -> Result<Self> {
         let (d, features) = (count(config)?, z.features());
         let starts = normal_matrix(d, features, config.seed, Stream::Baselines);
         let squares = |z: &Columns<F>| {
@@ -85,7 +85,7 @@ impl Averages {
         let all = squares(&z);
         let mut found = Self::default();
         for k in 0..d {
-            if squares(&z) <= USED_UP * all {
+            if squares(&z) <= RESIDUAL_ENERGY_MIN * all {
                 return Ok(found);
             }
             let (mut q, steps, change) = average(&z, starts.row(k), config, runner)?;
@@ -110,7 +110,7 @@ impl Averages {
 }
 
 /// The average of the samples turned towards it, unit; the steps it took and the last change.
-fn average<F: Number>(
+fn average<F: ColumnFloat>(
     z: &Columns<F>,
     start: &[f64],
     config: &Config,
@@ -127,7 +127,7 @@ fn average<F: Number>(
         );
         make_unit(&mut q);
     }
-    // Neighbours in the middle of n normal numbers are about three mean magnitudes over n apart.
+    // ConeCounts in the middle of n normal numbers are about three mean magnitudes over n apart.
     let spacings = z.each(
         #[inline(always)]
         |_, column, _| 3.0 * magnitude(column) / column.len() as f64,
@@ -167,7 +167,7 @@ fn sign(x: f64) -> f64 {
 /// The mean of a column times signs, without the share `trim` at each end. A guess at it, with the distance
 /// between neighbours, saves time where it is good, and changes nothing.
 #[inline(always)]
-fn trimmed_mean<F: Number>(
+fn trimmed_mean<F: ColumnFloat>(
     column: &[F],
     signs: &[F],
     trim: f64,
@@ -202,7 +202,11 @@ fn trimmed_mean<F: Number>(
 /// distance between neighbours come near to it, and single steps end there. Each is a loop without branches over the keys,
 /// so all together take half of a selection, or less.
 #[inline(always)]
-fn walk<F: Number>(keys: &[F::Key], (mut guess, mut spacing): (f64, f64), rank: usize) -> Option<(F::Key, F::Key)> {
+fn walk<F: ColumnFloat>(
+    keys: &[F::Key],
+    (mut guess, mut spacing): (f64, f64),
+    rank: usize,
+) -> Option<(F::Key, F::Key)> {
     let below = |at: F::Key| how_many(keys, |key| key < at);
     let upto = |at: F::Key| how_many(keys, |key| key <= at);
     let before = |at: F::Key| {
@@ -260,12 +264,12 @@ fn how_many<K: Copy>(keys: &[K], such: impl Fn(K) -> bool) -> usize {
 
 /// The mean magnitude of the numbers of a column.
 #[inline(always)]
-fn magnitude<F: Number>(column: &[F]) -> f64 {
+fn magnitude<F: ColumnFloat>(column: &[F]) -> f64 {
     column.iter().map(|x| x.widen().abs()).sum::<f64>() / column.len() as f64
 }
 
 #[inline(always)]
-fn dot<F: Number>(column: &[F], y: &[F]) -> f64 {
+fn dot<F: ColumnFloat>(column: &[F], y: &[F]) -> f64 {
     const LANES: usize = 8; // independent sums, so that the loop vectorises and rounding errors stay small
     let mut sums = [0.0; LANES];
     for (column, y) in column.chunks(LANES).zip(y.chunks(LANES)) {
@@ -291,7 +295,7 @@ fn remove(q: &mut [f64], others: &[Vec<f64>]) -> bool {
         let along: f64 = q.iter().zip(other).map(|(a, b)| a * b).sum();
         q.iter_mut().zip(other).for_each(|(a, b)| *a -= along * b);
     }
-    make_unit(q) > NOTHING_LEFT
+    make_unit(q) > MIN_NEW_NORM
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ use steradian::{Config, Error, Local, Model, Result, Source};
 
 pub use method::{BASELINES, EMAE, EMPCA, GA, PCP, TGA, TRIM, fits_by_passes, is_baseline, preset};
 pub use plan::plan;
-pub use pursuit::{Pursuit, pursue};
+pub use pursuit::{Pursuit, principal_component_pursuit};
 
 /// Fits a baseline to all samples of a source.
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
@@ -42,15 +42,18 @@ pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model
         EMPCA | EMAE => orthogonal_iteration::fit(config, source, runner),
         GA | TGA => grassmann::fit(config, source, runner),
         PCP => pursuit::fit(config, source, runner),
-        other => Err(Error::asked(format!("the method {} is no baseline; fit it with steradian::fit", other.name()))),
+        other => Err(Error::invalid_argument(format!(
+            "the method {} is no baseline; fit it with steradian::fit",
+            other.name()
+        ))),
     }
 }
 
 /// The number of components, which baselines have to be told.
 fn count(config: &Config) -> Result<usize> {
     match config.components {
-        steradian::Components::Count(count) => Ok(count),
-        _ => Err(Error::asked(format!(
+        steradian::ComponentCount::Count(count) => Ok(count),
+        _ => Err(Error::invalid_argument(format!(
             "the method {} takes a number of components, neither a share nor auto; ask for a number",
             config.method.name()
         ))),

@@ -1,6 +1,6 @@
 //! The methods of this crate and their presets.
 
-use steradian::{Components, Config, Method, Weighting};
+use steradian::{ComponentCount, Config, Method, Weighting};
 
 /// Classical PCA by expectation maximization (Roweis 1998).
 pub const EMPCA: Method = Method::other("empca");
@@ -30,7 +30,7 @@ pub fn fits_by_passes(method: Method) -> bool {
 }
 
 /// The preset of any method, of this crate or of `steradian`.
-pub fn preset(method: Method, components: impl Into<Components>) -> Config {
+pub fn preset(method: Method, components: impl Into<ComponentCount>) -> Config {
     let mut config = Config::new(method, components);
     match method {
         EMPCA | GA | TGA => config.tolerance = 1e-4,

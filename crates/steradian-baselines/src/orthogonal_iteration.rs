@@ -17,7 +17,7 @@
 //! R = A Q - Q Theta, the sine of the largest angle is at most norm(R) / (theta_d - l), where l, the largest eigenvalue
 //! outside of Q, is at most trace A - trace Theta. It says 1 where the rest of the spectrum is too heavy for that.
 
-use steradian::folds::{Coefficients, Directions, Distances, Precision, Sketch};
+use steradian::folds::{Coefficients, Distances, OperatorProduct, Precision, WeightedRows};
 use steradian::linalg::{product, symmetric_eigen, tall_inner, tall_subtract};
 use steradian::orthonormal::orthonormalize;
 use steradian::random::{Stream, normal_matrix};
@@ -34,12 +34,12 @@ const SINGLE_TOLERANCE: f64 = 1e-5;
 /// Fits by orthogonal iteration.
 pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
     let (shape, d, passes_before) = (source.shape(), count(config)?, runner.passes());
-    let (point, warning) = center::proven(&config.center, source, config.seed, runner)?;
-    let directions = Directions::new(&point, config.weighting, None);
+    let (point, warning) = center::checked_center(&config.center, source, config.seed, runner)?;
+    let directions = WeightedRows::new(&point, config.weighting, None);
     let precision = if config.tolerance < SINGLE_TOLERANCE { Precision::Double } else { Precision::Working };
     let apply = |w: &Matrix, precision| {
-        let sketch =
-            runner.compute(|| Sketch::new(directions.clone(), Coefficients::Project(w), precision, shape.element));
+        let sketch = runner
+            .compute(|| OperatorProduct::new(directions.clone(), Coefficients::Project(w), precision, shape.element));
         let (mut z, mass) = runner.run(&sketch, source)?;
         z.data_mut().iter_mut().for_each(|x| *x /= mass.max(1.0));
         Ok(z)
@@ -121,8 +121,10 @@ fn residual_norms(residual: &Matrix) -> Vec<f64> {
 /// Refuses more components than the data have directions.
 pub(crate) fn require_rank(rank: usize, d: usize, samples: usize) -> Result<()> {
     match rank {
-        0 => Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find"))),
-        rank if rank < d => Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" }),
+        0 => Err(Error::invalid_data(format!(
+            "all {samples} rows are equal to the center; there is no direction to find"
+        ))),
+        rank if rank < d => Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" }),
         _ => Ok(()),
     }
 }

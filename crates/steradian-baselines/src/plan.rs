@@ -1,8 +1,8 @@
 //! The plan of a baseline: passes, bytes and memory, and the check of its configuration.
 
 use steradian::{
-    Cells, Config, ElementType, Error, Grid, Plan, Request, Result, Scaling, Screen, Shape, Solver, Source, Step,
-    program_bytes, size,
+    Cells, Config, ElementType, Error, Grid, Plan, PlanStep, Request, Result, Scaling, Screen, Shape, Solver, Source,
+    format_bytes, program_bytes,
 };
 
 use crate::count;
@@ -19,7 +19,7 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
     check(config, shape)?;
     let (n, features, d) = (shape.samples as u64, shape.features as u64, count(config)? as u64);
     let data = shape.bytes();
-    let step = |name: &str, passes: usize| Step { name: name.to_owned(), passes, bytes: passes as u64 * data };
+    let step = |name: &str, passes: usize| PlanStep { name: name.to_owned(), passes, bytes: passes as u64 * data };
     let mut steps = vec![step("center", 1)];
     let held = match config.method {
         GA | TGA => {
@@ -36,7 +36,7 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
         }
         _ => {
             let block = 8 * features * d.next_multiple_of(8);
-            let sums = Grid::new(shape.samples, shape.features, block as usize).live_sums(threads) as u64;
+            let sums = Grid::new(shape.samples, shape.features, block as usize).live_accumulators(threads) as u64;
             steps.push(step("orthogonal iteration, about", EXPECTED_STEPS));
             steps.push(step("order of components", 2));
             (BLOCKS + sums) * block
@@ -44,16 +44,16 @@ pub fn plan(config: &Config, source: &dyn Source, threads: usize) -> Result<Plan
     };
     steps.push(step("variances and cutoffs", 1));
     let peak_memory_bytes =
-        program_bytes(threads) + source.held_bytes(threads) + held + 8 * 8 * (features + n) + 8 * features * d;
+        program_bytes(threads) + source.buffer_bytes(threads) + held + 8 * 8 * (features + n) + 8 * features * d;
     if let Some(limit) = config.memory_limit
         && peak_memory_bytes > limit
     {
-        return Err(Error::asked(format!(
+        return Err(Error::invalid_argument(format!(
             "the method {} needs about {} for {n} samples x {features} features but may use {}; allow more, or use a method \
              that works by passes, such as ae or empca",
             config.method.name(),
-            size(peak_memory_bytes),
-            size(limit)
+            format_bytes(peak_memory_bytes),
+            format_bytes(limit)
         )));
     }
     Ok(Plan {
@@ -70,17 +70,17 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
     let name = config.method.name();
     Request::new(config, shape, true)?;
     count(config)?;
-    if config.scaling != Scaling::None || config.screen != Screen::Everyone || config.cells != Cells::Keep {
-        return Err(Error::asked(format!(
+    if config.scaling != Scaling::None || config.screen != Screen::None || config.cells != Cells::Keep {
+        return Err(Error::invalid_argument(format!(
             "the method {name} takes all samples as they are; leave scale, screen and cells out"
         )));
     }
     if config.solver != Solver::Auto {
-        return Err(Error::asked(format!("the method {name} iterates on its own; leave the solver out")));
+        return Err(Error::invalid_argument(format!("the method {name} iterates on its own; leave the solver out")));
     }
     let trim = trim(config);
     if !(0.0..=0.5).contains(&trim) {
-        return Err(Error::asked(format!(
+        return Err(Error::invalid_argument(format!(
             "trim = {trim}; it is the fraction left out at each end, from 0 to 0.5, which leaves the median"
         )));
     }

@@ -20,7 +20,7 @@
 //! a tile of T T', so bits do not depend on threads. Cost of a step: (m + 4 r) n D flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
-use steradian::linalg::{Matrix, View, add_product, product};
+use steradian::linalg::{Matrix, MatrixView, add_product, product};
 use steradian::orthonormal::orthonormalize_in_order;
 use steradian::{Block, BlockData, Certificate, Config, Element, Found, Iteration, Local, Model, Result, Rows, Runner};
 use steradian::{Error, Source, assemble, center, top_eigenpairs};
@@ -59,7 +59,7 @@ pub struct Pursuit {
 }
 
 /// Fits and keeps both parts.
-pub fn pursue(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
+pub fn principal_component_pursuit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
     plan(config, source, runner.threads())?;
     let Searched { state, found, rank, passes_before } = search(config, source, runner)?;
     let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
@@ -76,7 +76,7 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
 
 /// What the iteration leaves.
 struct Searched {
-    state: State,
+    state: AlmState,
     found: Found,
     rank: usize,
     passes_before: usize,
@@ -84,13 +84,13 @@ struct Searched {
 
 fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Searched> {
     let (shape, passes_before) = (source.shape(), runner.passes());
-    let (center, warning) = center::proven(&config.center, source, config.seed, runner)?;
-    let mut state = State::read(source, &center, runner)?;
+    let (center, warning) = center::checked_center(&config.center, source, config.seed, runner)?;
+    let mut state = AlmState::read(source, &center, runner)?;
     let outcome = state.iterate(config, runner)?;
     let mut warnings: Vec<String> = warning.into_iter().collect();
     let (asked, rank) = (count(config)?, outcome.left.columns());
     if rank == 0 {
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "the low-rank part of {} samples x {} features is zero; all of it is sparse, there is no direction to find",
             shape.samples, shape.features
         )));
@@ -117,7 +117,7 @@ fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Search
 }
 
 /// All columns of a strip of the larger side, in four arrays of `side` rows.
-struct Strip {
+struct AlmStrip {
     width: usize,
     m: Vec<f64>,
     s: Vec<f64>,
@@ -125,12 +125,12 @@ struct Strip {
     t: Vec<f64>,
 }
 
-struct State {
+struct AlmState {
     /// Whether rows of a strip are samples; else they are features.
     by_samples: bool,
     samples: usize,
     features: usize,
-    strips: Vec<Strip>,
+    strips: Vec<AlmStrip>,
 }
 
 struct Outcome {
@@ -141,7 +141,7 @@ struct Outcome {
     converged: bool,
 }
 
-impl State {
+impl AlmState {
     fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
         let (samples, features) = (source.shape().samples, source.shape().features);
         let by_samples = samples <= features;
@@ -149,9 +149,9 @@ impl State {
         let strip = |start: usize| {
             let width = STRIP.min(length - start);
             let zeros = || vec![0.0; side * width];
-            Strip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
+            AlmStrip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
         };
-        let mut strips: Vec<Strip> = (0..length).step_by(STRIP).map(strip).collect();
+        let mut strips: Vec<AlmStrip> = (0..length).step_by(STRIP).map(strip).collect();
         let rows = steradian::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             strips.par_iter_mut().enumerate().for_each(|(index, strip)| {
@@ -185,7 +185,7 @@ impl State {
         let frobenius = (0..self.side()).map(|i| gram[(i, i)]).sum::<f64>().sqrt();
         let spectral = top_eigenpairs(&gram, 1, VECTORS, config.seed, runner)?.0[0].max(0.0).sqrt();
         if spectral == 0.0 {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "all {} rows are equal to the center; there is no direction to find",
                 self.samples
             )));
@@ -252,9 +252,9 @@ impl State {
             .map(|&(i, j)| {
                 let (a, b) = (&ranges[i], &ranges[j]);
                 let mut out = vec![0.0; a.len() * b.len()];
-                for Strip { width, t, .. } in &self.strips {
-                    let left = View::new(&t[a.start * width..], a.len(), *width);
-                    let right = View::new(&t[b.start * width..], b.len(), *width);
+                for AlmStrip { width, t, .. } in &self.strips {
+                    let left = MatrixView::new(&t[a.start * width..], a.len(), *width);
+                    let right = MatrixView::new(&t[b.start * width..], b.len(), *width);
                     add_product(&mut out, left, right.transposed(), 1.0);
                 }
                 out
@@ -280,7 +280,7 @@ impl State {
         // L'U is V times the shrunk singular values, whose columns are orthogonal up to rounding.
         let mut vectors = Matrix::zeros(self.features, d);
         for (strip, out) in self.strips.iter().zip(vectors.data_mut().chunks_mut(STRIP * d)) {
-            add_product(out, View::new(&strip.t, self.samples, strip.width).transposed(), top.view(), 1.0);
+            add_product(out, MatrixView::new(&strip.t, self.samples, strip.width).transposed(), top.view(), 1.0);
         }
         orthonormalize_in_order(&mut vectors);
         vectors
@@ -290,7 +290,7 @@ impl State {
     fn into_parts(self, center: &[f64]) -> (Matrix, Matrix) {
         let (samples, features, by_samples) = (self.samples, self.features, self.by_samples);
         // What is not asked for goes before what is asked for comes.
-        let strips: Vec<_> = self.strips.into_iter().map(|Strip { width, s, t, .. }| (width, [t, s])).collect();
+        let strips: Vec<_> = self.strips.into_iter().map(|AlmStrip { width, s, t, .. }| (width, [t, s])).collect();
         let [mut low_rank, sparse] = [0, 1].map(|part| {
             let mut out = Matrix::zeros(samples, features);
             for (index, (width, parts)) in strips.iter().enumerate() {
@@ -336,7 +336,7 @@ impl Shrink {
     fn apply(&self, t: &mut Vec<f64>, width: usize) {
         let times = |a: &Matrix, b: &[f64]| {
             let mut out = vec![0.0; a.rows() * width];
-            add_product(&mut out, a.view(), View::new(b, a.columns(), width), 1.0);
+            add_product(&mut out, a.view(), MatrixView::new(b, a.columns(), width), 1.0);
             out
         };
         *t = match self {
@@ -346,7 +346,7 @@ impl Shrink {
     }
 }
 
-impl Strip {
+impl AlmStrip {
     /// T = M - S + Y / mu.
     fn target(&mut self, mu: f64) {
         let inverse = 1.0 / mu;

@@ -7,7 +7,7 @@ use crate::args::ApplyArgs;
 use crate::files;
 use crate::outcome::{Outcome, warn};
 use crate::render::print;
-use crate::work::{Work, notes};
+use crate::session::{Session, notes};
 
 /// One way to apply a model.
 pub struct Apply {
@@ -26,7 +26,7 @@ impl Apply {
     pub fn run(&self, args: &ApplyArgs) -> Outcome {
         files::require_writable(&args.output)?;
         let model = files::read_model(&args.model)?;
-        let work = Work::begin(args.threads)?;
+        let work = Session::begin(args.threads)?;
         let data = work.open(&args.data, &args.table.options())?;
         model.check_width(data.shape())?;
         let notes = notes(&data);

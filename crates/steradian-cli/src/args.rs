@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use steradian::{Angle, Components, Cosine, Method, Scaling, Solver, Ties};
+use steradian::{Angle, ComponentCount, Cosine, Method, Scaling, Solver, Ties};
 use steradian_io::Missing;
 
 pub use self::values::CenterChoice;
 use self::values::{
-    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, scalings, seconds,
-    size, solvers, ties,
+    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, parse_size,
+    scalings, seconds, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
@@ -175,7 +175,7 @@ pub struct FitOptions {
     /// Components: how many, the share of robust variance they explain (between 0 and 1), or auto (as many as stand out
     /// from noise)
     #[arg(short = 'd', long, value_name = "K|SHARE|auto", default_value = "2", value_parser = components)]
-    pub components: Components,
+    pub components: ComponentCount,
     /// Where samples are seen from: mean, median, spatial-median, none, or a .npy file with one number per feature
     /// [default: the method's]
     #[arg(long, value_name = "C", value_parser = center)]
@@ -213,7 +213,7 @@ pub struct FitOptions {
     pub threads: usize,
     /// Memory that the fit may take: bytes, or with K, M, G (1024); a larger .npy file is streamed, and what cannot be
     /// done within it is refused [default: no limit]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
 }
 
@@ -347,7 +347,7 @@ pub struct ShadowsArgs {
     #[command(flatten)]
     pub cone: ConeOptions,
     /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Threads; 0 takes one per core; the answer does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -374,7 +374,7 @@ pub struct LearnOptions {
     #[command(flatten)]
     pub cone: ConeOptions,
     /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
     /// Seed of every random choice
     #[arg(long, value_name = "S", default_value_t = 0)]

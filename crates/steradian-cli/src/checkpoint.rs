@@ -3,28 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steradian::{Config, Error, Journal, Origin, Result, Runner};
+use steradian::{Config, Error, FitIdentity, Journal, Result, Runner};
 use steradian_baselines::{any, fits_by_passes};
 use steradian_io::{Checkpoint, Data};
 
 use crate::args::FitArgs;
-use crate::outcome::{Stop, note, warn};
-use crate::work::Work;
+use crate::outcome::{CommandError, note, warn};
+use crate::session::Session;
 
 /// A checkpoint that a fit is kept in.
-pub struct Kept {
+pub struct FitCheckpoint {
     path: PathBuf,
     file: Arc<Checkpoint>,
     /// What could not be kept, as it was said on the way.
     troubles: Arc<Mutex<Vec<String>>>,
 }
 
-impl Kept {
+impl FitCheckpoint {
     /// Refuses what no checkpoint can be kept of, before data are opened.
     pub fn check(args: &FitArgs, config: &Config) -> Result<()> {
         let Some(path) = &args.checkpoint else { return Ok(()) };
         if !fits_by_passes(config.method) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "--checkpoint keeps passes over the data, and --method {} makes one and then works in memory; leave \
                  --checkpoint out",
                 config.method.name()
@@ -32,7 +32,7 @@ impl Kept {
         }
         let outputs = [Some(&args.output), args.low_rank.as_ref(), args.sparse.as_ref()];
         if outputs.into_iter().flatten().any(|output| same_file(output, path)) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{} is named as checkpoint and as output; the checkpoint is removed at the end: name another file",
                 path.display()
             )));
@@ -41,11 +41,11 @@ impl Kept {
     }
 
     /// Opens the checkpoint that was asked for, and says what is in it.
-    pub fn begin(args: &FitArgs, config: &Config, data: &Data, work: &Work) -> Result<Option<Self>> {
+    pub fn begin(args: &FitArgs, config: &Config, data: &Data, work: &Session) -> Result<Option<Self>> {
         let Some(path) = &args.checkpoint else { return Ok(None) };
         let solver = any::plan(config, data, work.runner().threads())?.solver;
         let file_bytes = std::fs::metadata(&args.data).ok().filter(|kind| kind.is_file()).map(|kind| kind.len());
-        let origin = Origin::new(config, solver, data, file_bytes)?;
+        let origin = FitIdentity::new(config, solver, data, file_bytes)?;
         let (troubles, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
         let heard = Arc::clone(&troubles);
         let told = move |trouble: String| {
@@ -74,16 +74,18 @@ impl Kept {
     }
 
     /// After an error: how to go on.
-    pub fn stop(self, error: Error) -> Stop {
+    pub fn stop(self, error: Error) -> CommandError {
         let (path, content) = (self.path.display(), self.content());
         let how = match error {
             Error::Cancelled => {
-                return Stop::Interrupted(format!("{path} is kept ({content}): the same command goes on from there"));
+                return CommandError::Interrupted(format!(
+                    "{path} is kept ({content}): the same command goes on from there"
+                ));
             }
             Error::Io { .. } => "once the cause is mended, the same command goes on from there",
             _ => "remove it before a fit of other data or with other options",
         };
-        Stop::FailedLeaving(error, format!("{path} is kept ({content}); {how}"))
+        CommandError::FailedWithCheckpoint(error, format!("{path} is kept ({content}); {how}"))
     }
 
     /// Removes the checkpoint of a fit whose outputs are written; what went wrong with it.

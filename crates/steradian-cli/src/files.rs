@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use steradian::{Error, Model, Result};
-use steradian_io::OutputFile;
+use steradian_io::AtomicFile;
 
 /// Reads a model file.
 pub fn read_model(path: &Path) -> Result<Model> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     Model::from_bytes(&bytes).map_err(|error| match error {
         // The library sees bytes only; the user wants to know which file.
-        Error::Asked(what) | Error::Data(what) => Error::broken(path, what),
+        Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(path, what),
         other => other,
     })
 }
@@ -40,8 +40,8 @@ impl OutputFolder {
     }
 
     /// Writes files that are complete but for their names, so that a disk that is full is met before the first has one.
-    pub fn write_nameless(&self, files: &[(&str, &[u8])]) -> Result<Vec<OutputFile>> {
-        files.iter().map(|(name, bytes)| steradian_io::write_nameless(self.file(name), bytes)).collect()
+    pub fn stage_file(&self, files: &[(&str, &[u8])]) -> Result<Vec<AtomicFile>> {
+        files.iter().map(|(name, bytes)| steradian_io::stage_file(self.file(name), bytes)).collect()
     }
 }
 
@@ -61,5 +61,5 @@ pub fn make_folder(path: &Path) -> Result<()> {
 
 /// Refuses an output that could not be written, before hours are spent on it.
 pub fn require_writable(path: &Path) -> Result<()> {
-    OutputFile::create(path).map(drop)
+    AtomicFile::create(path).map(drop)
 }

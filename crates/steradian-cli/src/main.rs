@@ -5,15 +5,15 @@ mod args;
 mod checkpoint;
 mod clip;
 mod cmd;
+mod config;
 mod demo;
+mod encode_image;
 mod files;
 mod outcome;
-mod pictures;
 mod plot;
 mod progress;
 mod render;
-mod request;
-mod work;
+mod session;
 
 use std::process::ExitCode;
 
@@ -26,8 +26,8 @@ use args::{Cli, Command};
 static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
-    steradian_io::mapped::report_truncation();
-    steradian_io::heap::give_back_large();
+    steradian_io::mapped::install_sigbus_handler();
+    steradian_io::heap::limit_malloc_retention();
     outcome::exit(match Cli::parse().command {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Plan(args) => cmd::plan::run(&args),

@@ -15,41 +15,41 @@ use steradian::Error;
 
 /// Why a command stopped before its end.
 #[derive(Debug)]
-pub enum Stop {
+pub enum CommandError {
     /// It failed.
     Failed(Error),
     /// It failed, and something is left: what to do with it.
-    FailedLeaving(Error, String),
+    FailedWithCheckpoint(Error, String),
     /// Ctrl-C ended it, and something is left to go on from: how.
     Interrupted(String),
     /// Nobody reads the output any more; `head` does so.
     ClosedPipe,
 }
 
-impl From<Error> for Stop {
+impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
 /// What every command returns.
-pub type Outcome<T = ()> = Result<T, Stop>;
+pub type Outcome<T = ()> = Result<T, CommandError>;
 
 /// The exit code of a finished command; says on standard error what went wrong.
 pub fn exit(outcome: Outcome) -> ExitCode {
     match outcome {
-        Ok(()) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Stop::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
-        Err(Stop::Interrupted(how)) => {
-            complain("error", &format!("interrupted; {how}"));
+        Ok(()) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
+        Err(CommandError::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
+        Err(CommandError::Interrupted(how)) => {
+            print_message("error", &format!("interrupted; {how}"));
             ExitCode::from(INTERRUPTED)
         }
-        Err(Stop::Failed(error)) => {
-            complain("error", &error);
+        Err(CommandError::Failed(error)) => {
+            print_message("error", &error);
             ExitCode::from(code(&error))
         }
-        Err(Stop::FailedLeaving(error, left)) => {
-            complain("error", &error);
+        Err(CommandError::FailedWithCheckpoint(error, left)) => {
+            print_message("error", &error);
             note(&left);
             ExitCode::from(code(&error))
         }
@@ -61,14 +61,21 @@ const INTERRUPTED: u8 = 130;
 
 /// Says that Ctrl-C ended the work; the exit code for it.
 pub fn interrupted() -> u8 {
-    complain("error", &"interrupted; nothing was written");
+    print_message("error", &"interrupted; nothing was written");
     INTERRUPTED
 }
 
 fn code(error: &Error) -> u8 {
     match error {
-        Error::Asked(_) | Error::RankExceeded { .. } => 2,
-        Error::Data(_) | Error::Broken { .. } => 3,
+        Error::InvalidArgument { .. }
+        | Error::RankTooSmall { .. }
+        | Error::OverMemory { .. }
+        | Error::FeatureCount { .. } => 2,
+        Error::InvalidData(_)
+        | Error::NotFinite { .. }
+        | Error::MissingCell { .. }
+        | Error::NotNumeric { .. }
+        | Error::CorruptFile { .. } => 3,
         Error::Io { .. } => 4,
         Error::Cancelled => INTERRUPTED,
         // The library may gain kinds of errors; until they have a code of their own they count as bad data.
@@ -78,15 +85,15 @@ fn code(error: &Error) -> u8 {
 
 /// Prints a warning on standard error.
 pub fn warn(message: &str) {
-    complain("warning", &message);
+    print_message("warning", &message);
 }
 
 /// Says on standard error what is good to know.
 pub fn note(message: &str) {
-    complain("note", &message);
+    print_message("note", &message);
 }
 
-fn complain(kind: &str, message: &dyn std::fmt::Display) {
+fn print_message(kind: &str, message: &dyn std::fmt::Display) {
     // A closed standard error leaves nobody to tell.
     let _ = writeln!(std::io::stderr(), "{kind}: {message}");
 }
@@ -98,9 +105,9 @@ mod tests {
     #[test]
     fn each_kind_of_error_has_its_code() {
         let io = std::io::Error::from(std::io::ErrorKind::NotFound);
-        assert_eq!(code(&Error::asked("d")), 2);
-        assert_eq!(code(&Error::data("NaN")), 3);
-        assert_eq!(code(&Error::broken("x.npy", "short")), 3);
+        assert_eq!(code(&Error::invalid_argument("d")), 2);
+        assert_eq!(code(&Error::invalid_data("NaN")), 3);
+        assert_eq!(code(&Error::corrupt_file("x.npy", "short")), 3);
         assert_eq!(code(&Error::io("x.npy", io)), 4);
         assert_eq!(code(&Error::Cancelled), 130);
     }

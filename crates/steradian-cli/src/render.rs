@@ -7,7 +7,7 @@ use serde_json::Value;
 use steradian::{Certificate, Error, Method, Model, Solver};
 use steradian_baselines::is_baseline;
 
-use crate::outcome::{Outcome, Stop};
+use crate::outcome::{CommandError, Outcome};
 
 /// Writes to standard output.
 pub fn print(text: &str) -> Outcome {
@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Outcome {
 pub fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| match e.kind() {
-        std::io::ErrorKind::BrokenPipe => Stop::ClosedPipe,
+        std::io::ErrorKind::BrokenPipe => CommandError::ClosedPipe,
         _ => Error::io("standard output", e).into(),
     })
 }
@@ -42,7 +42,7 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Lines of a name and what it is, in two columns.
-pub fn facts(lines: &[(&str, String)]) -> String {
+pub fn key_value_lines(lines: &[(&str, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
@@ -53,12 +53,12 @@ pub fn solver_name(method: Method, solver: Solver) -> Option<&'static str> {
 }
 
 /// The solver of a model, for people.
-pub fn solver_words(model: &Model) -> String {
+pub fn solver_text(model: &Model) -> String {
     solver_name(model.method(), model.solver()).unwrap_or("its own iteration").to_string()
 }
 
 /// How sure a model is, for people; what its method has no word for is left out.
-pub fn certificate_words(certificate: &Certificate) -> String {
+pub fn certificate_text(certificate: &Certificate) -> String {
     let reached = if certificate.converged { "converged" } else { "NOT converged" };
     let known = [("sine at most", certificate.sine_bound), ("residual", certificate.residual)];
     let said: Vec<String> =
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_certificate_says_what_is_known() {
         let words =
-            |residual, sine_bound, converged| certificate_words(&Certificate { residual, sine_bound, converged });
+            |residual, sine_bound, converged| certificate_text(&Certificate { residual, sine_bound, converged });
         assert_eq!(words(1e-8, 2e-7, true), "converged: sine at most 2.0e-7, residual 1.0e-8");
         assert_eq!(words(3e-4, f64::NAN, false), "NOT converged: residual 3.0e-4");
         assert_eq!(words(f64::NAN, f64::NAN, true), "converged");
@@ -125,6 +125,6 @@ mod tests {
 
     #[test]
     fn facts_line_up() {
-        assert_eq!(facts(&[("a", "1".into()), ("long", "2".into())]), "a     1\nlong  2\n");
+        assert_eq!(key_value_lines(&[("a", "1".into()), ("long", "2".into())]), "a     1\nlong  2\n");
     }
 }

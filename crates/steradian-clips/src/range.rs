@@ -16,7 +16,7 @@ impl<'a> FrameRange<'a> {
     pub fn new(source: &'a dyn Source, frames: Range<usize>) -> Result<Self> {
         let shape = source.shape().clone();
         if frames.start >= frames.end || frames.end > shape.samples {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "frames {}:{} are asked for, but the clip has {}; give A:B with A below B and B at most {}",
                 frames.start, frames.end, shape.samples, shape.samples
             )));
@@ -30,13 +30,13 @@ impl Source for FrameRange<'_> {
         &self.shape
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
         let shifted: Vec<_> = parts.iter().map(|part| self.first + part.start..self.first + part.end).collect();
-        self.source.announce(&shifted, lanes);
+        self.source.advise_access(&shifted, n_threads);
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
-        self.source.held_bytes(threads)
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        self.source.buffer_bytes(threads)
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

@@ -25,7 +25,7 @@
 //! components at first, for the same reason: frames of another light keep who is in them until the light is known. Cost: each round one fit of the engine on at most 400 frames and two sweeps over them.
 
 use rayon::prelude::*;
-use steradian::{Center, Components, Config, Error, Local, Method, Model, Result, Runner, Source, Weighting};
+use steradian::{Center, ComponentCount, Config, Error, Local, Method, Model, Result, Runner, Source, Weighting};
 
 use crate::level::gray_level;
 use crate::mode::ModeFinder;
@@ -69,11 +69,11 @@ const WIDENED: f64 = 0.1;
 pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Result<Model> {
     let before = runner.passes();
     if components == 0 {
-        return Err(Error::asked("n_components = 0; ask for at least 1"));
+        return Err(Error::invalid_argument("n_components = 0; ask for at least 1"));
     }
     let training = Training::read(source, runner)?;
     if training.all_equal() {
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "all {} frames are equal; there is nothing that moves and no light that changes: one of them is the background",
             source.shape().samples
         )));
@@ -93,7 +93,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
         let Some(model) = found.or_else(|| fitted.take().map(|(model, _)| model)) else {
             // Nothing changes but what moves: the background is the center, whatever the components are.
             let Some(model) = embed(&training, &training.data, &center, 1, tolerance, runner)? else {
-                return Err(Error::data("no frame differs from the center; there is no direction to find"));
+                return Err(Error::invalid_data("no frame differs from the center; there is no direction to find"));
             };
             let still = ClipStatistics {
                 pixel_scale: start.scale,
@@ -115,7 +115,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
             center.iter_mut().zip(&found.mode).for_each(|(c, mode)| *c += mode);
             if !last {
                 let (lights, response) = (lights.as_deref(), &found.response);
-                let fitted = Fitted { model: &model, scores: &scores, lights, response };
+                let fitted = FrameFit { model: &model, scores: &scores, lights, response };
                 clean(&training, &center, Some(&fitted), &found.scale, &mut cleaned);
             }
             ClipStatistics { pixel_scale: found.scale, score_range: range, typical_scores: typical }
@@ -126,9 +126,9 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     model.center = center;
     statistics.store(&mut model);
     model.shape = source.shape().clone();
-    model.kept = training.taken;
+    model.support = training.taken;
     model.config.method = SCENE;
-    model.config.components = Components::Count(components);
+    model.config.components = ComponentCount::Count(components);
     model.config.center = Center::Median;
     model.passes = runner.passes() - before;
     Ok(model)
@@ -169,8 +169,8 @@ fn embed(
         config.method = Method::Angular;
         match steradian::fit(&config, &samples, runner) {
             // Fewer directions than components: fewer components.
-            Err(Error::RankExceeded { .. } | Error::Asked(_)) => {}
-            Err(Error::Data(_)) => return Ok(None),
+            Err(Error::RankTooSmall { .. } | Error::InvalidArgument { .. }) => {}
+            Err(Error::InvalidData(_)) => return Ok(None),
             other => return other.map(Some),
         }
     }
@@ -219,7 +219,7 @@ fn lights(scores: &[Vec<f64>], range: &[[f64; 2]]) -> Vec<Vec<f32>> {
 }
 
 /// What is known of frames when they are cleaned.
-struct Fitted<'a> {
+struct FrameFit<'a> {
     model: &'a Model,
     scores: &'a [Vec<f64>],
     lights: Option<&'a [Vec<f32>]>,
@@ -227,7 +227,13 @@ struct Fitted<'a> {
 }
 
 /// Frames with every cell far from the background replaced by it, but for those that show another light; how many do.
-fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale: &[f64], cleaned: &mut [u8]) -> usize {
+fn clean(
+    training: &Training,
+    center: &[f64],
+    fitted: Option<&FrameFit<'_>>,
+    scale: &[f64],
+    cleaned: &mut [u8],
+) -> usize {
     let (center, scale) = (single(center), single(scale));
     let components: Vec<Vec<f32>> = fitted.map_or(Vec::new(), |fitted| {
         (0..fitted.model.n_components()).map(|k| single(fitted.model.components.row(k))).collect()
@@ -239,7 +245,7 @@ fn clean(training: &Training, center: &[f64], fitted: Option<&Fitted<'_>>, scale
             let s = *s as f32;
             expected.iter_mut().zip(component).for_each(|(e, q)| *e += s * q);
         }
-        if let Some(Fitted { lights: Some(lights), response, .. }) = fitted {
+        if let Some(FrameFit { lights: Some(lights), response, .. }) = fitted {
             let light = &lights[frame];
             for (e, response) in expected.iter_mut().zip(response.chunks(light.len())) {
                 *e += response.iter().zip(light).map(|(r, l)| r * l).sum::<f32>();

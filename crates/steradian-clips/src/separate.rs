@@ -58,7 +58,7 @@ impl Separator {
     /// Fails when the model was not fitted to a clip.
     pub fn new(model: &Model) -> Result<Self> {
         let (Some(clip), Some(size)) = (ClipStatistics::of(model)?, model.shape.image) else {
-            return Err(Error::asked(
+            return Err(Error::invalid_argument(
                 "the model was not fitted to a clip: it has no scales of pixels; fit it with steradian background",
             ));
         };

@@ -14,7 +14,7 @@
 //! not a patchwork, so there is no seam to tear. Cost: each round one fit of the engine and n D (d^2 + 2 d) flops.
 
 use rayon::prelude::*;
-use steradian::{Center, Config, Error, Local, Matrix, Memory, Method, Model, Result, Runner, Source};
+use steradian::{Center, Config, Error, Local, Matrix, Method, Model, Result, Runner, SliceSource, Source};
 
 use crate::level::gray_level;
 use crate::training::Training;
@@ -43,14 +43,14 @@ pub(crate) fn trust(level: u8) -> f64 {
 }
 
 /// Pictures without their shadows, picture after picture, as bytes.
-pub fn without_shadows(source: &dyn Source, components: usize, runner: &Local) -> Result<Vec<u8>> {
+pub fn remove_shadows(source: &dyn Source, components: usize, runner: &Local) -> Result<Vec<u8>> {
     let pictures = Training::read_all(source, runner)?;
     let d = components.min(pictures.frames);
     if d == 0 {
-        return Err(Error::asked("n_components = 0; ask for at least 1"));
+        return Err(Error::invalid_argument("n_components = 0; ask for at least 1"));
     }
     if pictures.all_equal() {
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "all {} pictures are equal; one light says nothing of what another shows: give pictures under many lights",
             pictures.frames
         )));
@@ -120,7 +120,7 @@ fn embed(pictures: &Training, filled: &[f32], d: usize, runner: &Local) -> Resul
     let mut config = Config::new(Method::Pca, d);
     config.center = Center::None;
     config.tolerance = TOLERANCE;
-    steradian::fit(&config, &Memory::new(filled, pictures.frames, pictures.pixels)?, runner)
+    steradian::fit(&config, &SliceSource::new(filled, pictures.frames, pictures.pixels)?, runner)
 }
 
 /// Q s of all pictures.

@@ -29,11 +29,11 @@ impl ClipStatistics {
         let (d, features) = (model.n_components(), model.n_features());
         let array = |name: &str, shape: &[usize]| match model.extras.get(name) {
             Some(extra) if extra.shape == shape => Ok(extra.values.clone()),
-            Some(extra) => Err(Error::data(format!(
+            Some(extra) => Err(Error::invalid_data(format!(
                 "not a model of a clip: array `{name}` has the shape {:?} where {shape:?} is expected",
                 extra.shape
             ))),
-            None => Err(Error::data(format!("not a model of a clip: array `{name}` is missing"))),
+            None => Err(Error::invalid_data(format!("not a model of a clip: array `{name}` is missing"))),
         };
         if !model.extras.contains_key(PIXEL_SCALE) {
             return Ok(None);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use steradian::{Block, BlockData, Error, Local, Memory, Result, Source};
+use steradian::{Block, BlockData, Error, Local, Result, SliceSource, Source};
 
 /// The most frames a scene is learnt from, evenly spread over those given. A scene of three components and a few numbers
 /// for each pixel does not get better from more of them, and 400 frames of 320 x 240 take 31 MB.
@@ -39,7 +39,7 @@ impl Training {
         let size = image_size(source)?;
         let count = shape.samples.min(most);
         if count < 2 {
-            return Err(Error::data(alone));
+            return Err(Error::invalid_data(alone));
         }
         let mut taken = vec![false; shape.samples];
         (0..count).for_each(|i| taken[i * shape.samples / count] = true);
@@ -70,8 +70,8 @@ impl Training {
     }
 
     /// These bytes as samples, of the same shape as the frames.
-    pub(crate) fn samples<'a>(&self, data: &'a [u8]) -> Result<Memory<'a, u8>> {
-        Memory::new(data, self.frames, self.pixels)?.with_image(self.size.0, self.size.1)
+    pub(crate) fn samples<'a>(&self, data: &'a [u8]) -> Result<SliceSource<'a, u8>> {
+        SliceSource::new(data, self.frames, self.pixels)?.with_image(self.size.0, self.size.1)
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn image_size(source: &dyn Source) -> Result<(usize, usize)> {
     let shape = source.shape();
     match (shape.image, shape.element) {
         (Some(size), steradian::ElementType::U8) => Ok(size),
-        _ => Err(Error::data(format!(
+        _ => Err(Error::invalid_data(format!(
             "{} samples of {} numbers ({}) are no clip; a clip is frames of uint8 with a height and a width",
             shape.samples, shape.features, shape.element
         ))),
@@ -95,7 +95,7 @@ pub(crate) fn image_size(source: &dyn Source) -> Result<(usize, usize)> {
 /// A frame of a block, in place where its pixels lie side by side.
 pub fn frame_pixels<'a>(block: &Block<'a>, row: usize) -> Result<Cow<'a, [u8]>> {
     let BlockData::U8(rows) = block.data() else {
-        return Err(Error::data("frames of a clip are bytes"));
+        return Err(Error::invalid_data("frames of a clip are bytes"));
     };
     Ok(match rows.row(row, 0, rows.columns()) {
         Some(pixels) => Cow::Borrowed(pixels),

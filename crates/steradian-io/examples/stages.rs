@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let seen: Arc<Mutex<Vec<Pass>>> = Arc::default();
         let sink = Arc::clone(&seen);
-        let runner = Local::new(number(4, 0)?)?.observed_by(move |progress| {
+        let runner = Local::new(number(4, 0)?)?.with_progress(move |progress| {
             let now = start.elapsed().as_secs_f64();
             let mut seen = sink.lock().expect("no panic before");
             match seen.last_mut() {

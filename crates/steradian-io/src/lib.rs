@@ -24,18 +24,18 @@ mod output;
 mod system;
 mod table;
 
-pub use clip::picture::{Color, Picture};
+pub use clip::image::{Color, Image};
 #[cfg(feature = "video")]
 pub use clip::video_writer::MovieWriter;
 pub use clip::{Clip, ClipOptions};
 pub use npy::element::FileElement;
-pub use npy::streamed::StreamedNpy;
+pub use npy::streamed::StreamedNpySource;
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
 pub use output::checkpoint::Checkpoint;
 #[cfg(feature = "csv")]
 pub use output::write::write_csv;
-pub use output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+pub use output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
 pub use system::memory::available as available_memory;
 #[cfg(feature = "csv")]
 pub use table::csv::CsvSource;
@@ -57,12 +57,12 @@ pub mod frames {
 
 /// A setting of the process's allocator.
 pub mod heap {
-    pub use crate::system::malloc::give_back_large;
+    pub use crate::system::malloc::limit_malloc_retention;
 }
 
 /// Mapped files that another process shortens.
 pub mod mapped {
-    pub use crate::npy::mmap::report_truncation;
+    pub use crate::npy::mmap::install_sigbus_handler;
 }
 
 /// Parquet tables as sources.
@@ -75,5 +75,5 @@ pub mod parquet {
 pub mod write {
     #[cfg(feature = "csv")]
     pub use crate::output::write::write_csv;
-    pub use crate::output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+    pub use crate::output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
 }

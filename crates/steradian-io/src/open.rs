@@ -10,7 +10,7 @@ use crate::clip::clip_options::ClipOptions;
 use crate::clip::clip_source::Clip;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::NpySource;
-use crate::npy::streamed::StreamedNpy;
+use crate::npy::streamed::StreamedNpySource;
 use crate::system::memory::available;
 #[cfg(not(all(feature = "csv", feature = "parquet")))]
 use crate::system::missing_feature::missing_feature;
@@ -35,7 +35,7 @@ pub enum Data {
     /// A mapped array.
     Npy(NpySource),
     /// An array that does not fit into memory.
-    Streamed(StreamedNpy),
+    Streamed(StreamedNpySource),
     /// A streamed table of text.
     #[cfg(feature = "csv")]
     Csv(CsvSource),
@@ -49,8 +49,8 @@ pub enum Data {
 impl Data {
     /// Streams an array that does not fit: one that is larger than `memory`, or than what the system can give when no
     /// limit is set. All else stays as it is, and so do arrays in Fortran order, of which a block is all over the file.
-    /// The ring is the smallest that works; see [`StreamedNpy::widen`].
-    pub fn streamed_beyond(self, memory: Option<u64>) -> Result<Self> {
+    /// The ring is the smallest that works; see [`StreamedNpySource::widen`].
+    pub fn stream_if_larger_than(self, memory: Option<u64>) -> Result<Self> {
         let Self::Npy(array) = self else {
             return Ok(self);
         };
@@ -58,7 +58,7 @@ impl Data {
         if fits || array.is_fortran() {
             return Ok(Self::Npy(array));
         }
-        Ok(Self::Streamed(StreamedNpy::open(array.path())?))
+        Ok(Self::Streamed(StreamedNpySource::open(array.path())?))
     }
 
     /// Lets streamed data use as much memory as helps this many threads, within `more` bytes beyond what they have.
@@ -137,12 +137,12 @@ impl Source for Data {
         self.feature_names().map(|names| names[feature].clone())
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source().announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source().advise_access(parts, n_threads);
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
-        self.source().held_bytes(threads)
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        self.source().buffer_bytes(threads)
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -154,9 +154,9 @@ impl Source for Data {
 /// else refuses them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let path = path.as_ref();
-    let refuse = |what: &str| Err(Error::data(format!("{}: {what}", path.display())));
+    let refuse = |what: &str| Err(Error::invalid_data(format!("{}: {what}", path.display())));
     let no_table = |what: &str| match options.first_set() {
-        Some(option) => Err(Error::asked(format!(
+        Some(option) => Err(Error::invalid_argument(format!(
             "{}: {option} is for tables, and this is {what}; leave the option out",
             path.display()
         ))),
@@ -176,8 +176,8 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let array = head[0] == MAGIC[0] || head.get(1..6) == Some(&MAGIC[1..]);
     let called_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
     let parquet = head.starts_with(PARQUET);
-    let moving = moving_pictures(&head);
-    if array || (called_array && !parquet && moving.is_none() && foreign(&head, bytes).is_none()) {
+    let moving = video_format(&head);
+    if array || (called_array && !parquet && moving.is_none() && unsupported_format(&head, bytes).is_none()) {
         no_table("a .npy array")?;
         return Ok(Data::Npy(NpySource::open(path)?));
     }
@@ -188,7 +188,7 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
         no_table(what)?;
         return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
     }
-    if let Some(what) = foreign(&head, bytes) {
+    if let Some(what) = unsupported_format(&head, bytes) {
         return refuse(&what);
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
@@ -221,7 +221,7 @@ fn open_parquet(path: &Path, _: &TableOptions) -> Result<Data> {
 }
 
 /// The name of a format that holds frames.
-fn moving_pictures(head: &[u8]) -> Option<&'static str> {
+fn video_format(head: &[u8]) -> Option<&'static str> {
     let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
     match () {
         () if at(0, b"GIF87a") || at(0, b"GIF89a") => Some("a GIF"),
@@ -236,7 +236,7 @@ fn moving_pictures(head: &[u8]) -> Option<&'static str> {
 }
 
 /// The name and the remedy of a known format that is not read.
-fn foreign(head: &[u8], bytes: u64) -> Option<String> {
+fn unsupported_format(head: &[u8], bytes: u64) -> Option<String> {
     let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
     let archive = [
         (&b"\x1f\x8b"[..], "gzip"),

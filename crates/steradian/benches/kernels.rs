@@ -3,9 +3,10 @@
 
 use divan::counter::ItemsCount;
 use steradian::folds::{
-    Coefficients, ConeRule, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
+    Coefficients, ColumnMeans, ConeCounts, ConePredicate, Gram, OperatorProduct, Precision, Projection, Scatter,
+    SpatialGradient, Units, WeightedRows,
 };
-use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Memory, Runner, Weighting};
+use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Runner, SliceSource, Weighting};
 
 const SAMPLES: usize = 1024;
 const FEATURES: usize = 25_344;
@@ -30,12 +31,12 @@ fn operator<T: BlockElement>(
     width: usize,
     precision: Precision,
 ) {
-    let source = Memory::new(data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
     let w = vectors(width);
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
-    let sketch = Sketch::new(directions, Coefficients::Project(&w), precision, T::TYPE);
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
+    let sketch = OperatorProduct::new(directions, Coefficients::Project(&w), precision, T::TYPE);
     bencher
         .counter(ItemsCount::new(4 * SAMPLES * FEATURES * width))
         .bench_local(|| runner.run(&sketch, &source).unwrap());
@@ -66,10 +67,10 @@ fn operator_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn projection_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
     let projection = Projection::new(directions, &vectors(16), Units::Data, Precision::Working, ElementType::U8);
     bencher
         .counter(ItemsCount::new(2 * SAMPLES * FEATURES * 16))
@@ -79,10 +80,10 @@ fn projection_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![128.0; FEATURES];
-    let gram = Gram::new(Directions::new(&center, Weighting::Uniform, None), SAMPLES);
+    let gram = Gram::new(WeightedRows::new(&center, Weighting::Uniform, None), SAMPLES);
     // Below the diagonal nothing is computed, so n^2 D operations are what a symmetric product takes.
     let tile = 192;
     bencher
@@ -94,13 +95,17 @@ fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
 fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let (samples, features, tile) = (8192, 256, 512);
     let data: Vec<f32> = bytes(samples, features).into_iter().map(f32::from).collect();
-    let source = Memory::new(&data, samples, features).unwrap();
+    let source = SliceSource::new(&data, samples, features).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; features];
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
     bencher.counter(ItemsCount::new(samples * (samples + tile) * features)).bench_local(|| {
         runner
-            .run_pairs(&Neighbours::new(ConeRule::new(directions.clone(), Cosine::Abs, 0.5), samples), &source, tile)
+            .run_pairs(
+                &ConeCounts::new(ConePredicate::new(directions.clone(), Cosine::Abs, 0.5), samples),
+                &source,
+                tile,
+            )
             .unwrap()
     });
 }
@@ -109,10 +114,10 @@ fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
 fn scatter_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let (samples, features) = (20_000, 256);
     let data: Vec<f64> = bytes(samples, features).into_iter().map(f64::from).collect();
-    let source = Memory::new(&data, samples, features).unwrap();
+    let source = SliceSource::new(&data, samples, features).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; features];
-    let scatter = Scatter::new(Directions::new(&center, Weighting::InverseNorm, None));
+    let scatter = Scatter::new(WeightedRows::new(&center, Weighting::InverseNorm, None));
     bencher
         .counter(ItemsCount::new(samples * features * features))
         .bench_local(|| runner.run(&scatter, &source).unwrap());
@@ -122,9 +127,9 @@ fn scatter_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn mean_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES * 4, FEATURES);
-    let source = Memory::new(&data, SAMPLES * 4, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES * 4, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
-    let moments = Moments::new(FEATURES, None);
+    let moments = ColumnMeans::new(FEATURES, None);
     bencher.counter(ItemsCount::new(data.len())).bench_local(|| runner.run(&moments, &source).unwrap());
 }
 
@@ -132,10 +137,10 @@ fn mean_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn spatial_median_step_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
     bencher
         .counter(ItemsCount::new(data.len()))
-        .bench_local(|| runner.run(&Pull::new(&center, None, 0.0), &source).unwrap());
+        .bench_local(|| runner.run(&SpatialGradient::new(&center, None, 0.0), &source).unwrap());
 }

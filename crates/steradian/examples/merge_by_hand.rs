@@ -7,9 +7,10 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use steradian::folds::{Directions, Moments, Scatter};
+use steradian::folds::{ColumnMeans, Scatter, WeightedRows};
 use steradian::{
-    AngularEmbedding, ElementType, Fold, Job, Local, Memory, Method, Runner, Solver, Sum, Weighting, top_eigenpairs,
+    AngularEmbedding, ElementType, Fold, Job, Local, Method, PartialResult, Runner, SliceSource, Solver, Weighting,
+    top_eigenpairs,
 };
 use steradian_io::{NpyWriter, TableOptions, open};
 
@@ -32,7 +33,7 @@ impl Machine {
     fn sum(&self, pass: &str, sent: &Path) -> Outcome<()> {
         let job = Job::from_bytes(&fs::read(sent.join(format!("{pass}.job")))?)?;
         let rows = open(&self.file, &TableOptions::default())?;
-        let sum = job.sum_on_grid(&rows, self.first_row, SAMPLES, &Local::new(0)?)?;
+        let sum = job.sum_leaves(&rows, self.first_row, SAMPLES, &Local::new(0)?)?;
         fs::write(sent.join(format!("{pass}-{}.sum", self.name)), sum.to_bytes()?)?;
         Ok(())
     }
@@ -45,8 +46,8 @@ fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], sent: &Path) -> Outcome<F::O
     for machine in machines {
         machine.sum(F::NAME, sent)?; // each on its own, at the same time
     }
-    let sum = |machine: &Machine| -> Outcome<Sum> {
-        Ok(Sum::from_bytes(&fs::read(sent.join(format!("{}-{}.sum", F::NAME, machine.name)))?)?)
+    let sum = |machine: &Machine| -> Outcome<PartialResult> {
+        Ok(PartialResult::from_bytes(&fs::read(sent.join(format!("{}-{}.sum", F::NAME, machine.name)))?)?)
     };
     let total = job.merge(&sum(&machines[0])?, &sum(&machines[1])?)?;
     Ok(job.finish(fold, &total, SAMPLES)?)
@@ -70,20 +71,20 @@ fn embed(folder: &Path) -> Outcome<()> {
     let machines = [save("first", 0..CUT)?, save("second", CUT..SAMPLES)?];
 
     // The first pass finds the center, the second the matrix of directions seen from there.
-    let center = pass(&Moments::new(FEATURES, None), &machines, folder)?;
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let center = pass(&ColumnMeans::new(FEATURES, None), &machines, folder)?;
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
     let (matrix, mass) = pass(&Scatter::new(directions.clone()), &machines, folder)?;
     let (values, vectors) = top_eigenpairs(&matrix, 2, 1e-9, 0, &Local::new(0)?)?;
     println!("angular shares {:.4} and {:.4}", values[0] / mass, values[1] / mass);
 
     // One machine with all rows finds the same center and the same matrix, to the last bit.
-    let whole = Memory::new(&table, SAMPLES, FEATURES)?;
+    let whole = SliceSource::new(&table, SAMPLES, FEATURES)?;
     let runner = Local::new(0)?;
-    assert_eq!(runner.run(&Moments::new(FEATURES, None), &whole)?, center);
+    assert_eq!(runner.run(&ColumnMeans::new(FEATURES, None), &whole)?, center);
     assert_eq!(runner.run(&Scatter::new(directions), &whole)?, (matrix, mass));
     let model = AngularEmbedding::preset(Method::Ae, 2).solver(Solver::Scatter).fit(&whole)?;
     assert_eq!(model.center, center);
-    for (i, share) in model.shares.iter().flatten().enumerate() {
+    for (i, share) in model.angular_eigenvalues.iter().flatten().enumerate() {
         let cosine: f64 = (0..FEATURES).map(|j| model.components[(i, j)] * vectors[(j, i)]).sum();
         assert!((cosine.abs() - 1.0).abs() < 1e-12 && (share - values[i] / mass).abs() < 1e-12);
     }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 /// `value` as bytes.
 pub(crate) fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|e| Error::asked(format!("cannot be written as bytes: {e}")))
+    postcard::to_stdvec(value).map_err(|e| Error::invalid_argument(format!("cannot be written as bytes: {e}")))
 }
 
 /// Writes what [`to_bytes`] would return, piece by piece.
@@ -92,7 +92,7 @@ pub(crate) fn split_bytes<'a, T: DeserializeOwned>(bytes: &'a [u8], what: &str) 
 }
 
 fn broken(bytes: &[u8], what: &str, why: String) -> Error {
-    Error::data(format!("{} bytes are not {what} of this version of the package: {why}", bytes.len()))
+    Error::invalid_data(format!("{} bytes are not {what} of this version of the package: {why}", bytes.len()))
 }
 
 /// Long rows of numbers as one piece of bytes: several times as fast as number by number.
@@ -183,13 +183,13 @@ mod tests {
         #[test]
         fn packed_numbers_keep_their_bits(bits in proptest::collection::vec(any::<u64>(), 0..50), more in any::<u32>()) {
             #[derive(serde::Serialize, serde::Deserialize)]
-            struct Sum(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
-            let sum = Sum(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
+            struct Sample(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
+            let sum = Sample(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
             let bytes = to_bytes(&sum).unwrap();
-            let back: Sum = from_bytes(&bytes, "a sum").unwrap();
+            let back: Sample = from_bytes(&bytes, "a sum").unwrap();
             prop_assert_eq!(back.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
             prop_assert_eq!((back.1[0].to_bits(), back.2), (more, 7));
-            prop_assert!(from_bytes::<Sum>(&bytes[..bytes.len() - 1], "a sum").is_err());
+            prop_assert!(from_bytes::<Sample>(&bytes[..bytes.len() - 1], "a sum").is_err());
         }
 
         #[test]

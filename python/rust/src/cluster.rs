@@ -8,9 +8,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use steradian::folds::{Directions, Moments, Scatter};
+use steradian::folds::{ColumnMeans, Scatter, WeightedRows};
 use steradian::{
-    Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting, fit_remote,
+    Block, Cluster, Dispatch, Error, Fold, Local, RemoteSource, Result, Runner, Shape, Source, Weighting, fit_remote,
 };
 
 use crate::errors::exception;
@@ -72,13 +72,13 @@ impl Job {
     /// The mean of all samples of this many features.
     #[staticmethod]
     fn mean(features: usize) -> PyResult<Self> {
-        Self::of(&Moments::new(features, None)).map_err(exception)
+        Self::of(&ColumnMeans::new(features, None)).map_err(exception)
     }
 
     /// The matrix sum of w^2 (x - center)(x - center)', with w = 1 / norm(x - center) or, for `uniform`, 1.
     #[staticmethod]
     fn scatter(center: Vec<f64>, uniform: bool) -> PyResult<Self> {
-        Self::of(&Scatter::new(Directions::new(&center, weighting(uniform), None))).map_err(exception)
+        Self::of(&Scatter::new(WeightedRows::new(&center, weighting(uniform), None))).map_err(exception)
     }
 
     /// The job as bytes.
@@ -96,28 +96,34 @@ impl Job {
         first: usize,
         whole: Option<usize>,
         threads: usize,
-    ) -> PyResult<Sum> {
+    ) -> PyResult<PartialResult> {
         let source = samples.source();
         let sum = || {
             let runner = shared_threads(threads)?;
             match whole {
                 None => self.0.sum(source, first, &runner),
-                Some(all) => self.0.sum_on_grid(source, first, all, &runner),
+                Some(all) => self.0.sum_leaves(source, first, all, &runner),
             }
         };
-        py.detach(sum).map(Sum).map_err(exception)
+        py.detach(sum).map(PartialResult).map_err(exception)
     }
 
     /// Rows of a cell of the grid of data of this shape.
-    fn cell_rows(&self, samples: usize, features: usize) -> usize {
-        self.0.cell_rows(samples, features)
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize {
+        self.0.leaf_rows(samples, features)
     }
 
     /// The sum of two neighbours, the earlier rows first.
     #[pyo3(signature = (left, right, *, threads=0))]
-    fn merge(&self, py: Python<'_>, left: &Sum, right: &Sum, threads: usize) -> PyResult<Sum> {
+    fn merge(
+        &self,
+        py: Python<'_>,
+        left: &PartialResult,
+        right: &PartialResult,
+        threads: usize,
+    ) -> PyResult<PartialResult> {
         let merge = || shared_threads(threads)?.compute(|| self.0.merge(&left.0, &right.0));
-        py.detach(merge).map(Sum).map_err(exception)
+        py.detach(merge).map(PartialResult).map_err(exception)
     }
 
     /// The mean that the sum of all samples holds; for jobs made by `mean`.
@@ -125,10 +131,10 @@ impl Job {
         &self,
         py: Python<'py>,
         features: usize,
-        sum: &Sum,
+        sum: &PartialResult,
         samples: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let mean = self.0.finish(&Moments::new(features, None), &sum.0, samples).map_err(exception)?;
+        let mean = self.0.finish(&ColumnMeans::new(features, None), &sum.0, samples).map_err(exception)?;
         Ok(PyArray1::from_vec(py, mean))
     }
 
@@ -138,10 +144,10 @@ impl Job {
         py: Python<'py>,
         center: Vec<f64>,
         uniform: bool,
-        sum: &Sum,
+        sum: &PartialResult,
         samples: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let fold = Scatter::new(Directions::new(&center, weighting(uniform), None));
+        let fold = Scatter::new(WeightedRows::new(&center, weighting(uniform), None));
         let (matrix, mass) = self.0.finish(&fold, &sum.0, samples).map_err(exception)?;
         let numbers = matrix.data().iter().map(|x| if mass > 0.0 { x / mass } else { *x }).collect();
         PyArray1::from_vec(py, numbers).reshape([center.len(), center.len()])
@@ -158,15 +164,15 @@ fn weighting(uniform: bool) -> Weighting {
 
 /// The sum of some neighbouring rows.
 #[pyclass(frozen, module = "steradian._engine")]
-pub struct Sum(steradian::Sum);
+pub struct PartialResult(steradian::PartialResult);
 
 #[pymethods]
-impl Sum {
+impl PartialResult {
     /// Reads what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: Sent<'_>) -> PyResult<Self> {
         let bytes = bytes.bytes()?;
-        py.detach(|| steradian::Sum::from_bytes(bytes)).map(Self).map_err(exception)
+        py.detach(|| steradian::PartialResult::from_bytes(bytes)).map(Self).map_err(exception)
     }
 
     /// The sum as bytes, for a file or another process.
@@ -220,27 +226,27 @@ impl Elsewhere {
 }
 
 impl Dispatch for Elsewhere {
-    fn sum(&self, job: &steradian::Job<'_>, name: &'static str, pass: usize) -> Result<steradian::Sum> {
+    fn sum(&self, job: &steradian::Job<'_>, name: &'static str, pass: usize) -> Result<steradian::PartialResult> {
         let bytes = job.to_bytes()?;
         self.call(|object| {
             let bytes = PyArray1::from_vec(object.py(), bytes);
             let sum = object.call_method1("sum", (bytes, name, pass))?;
-            Ok(sum.cast::<Sum>()?.get().0.clone())
+            Ok(sum.cast::<PartialResult>()?.get().0.clone())
         })
     }
 
     fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
         self.call(|object| {
             let rows = object.call_method1("fetch", (samples.to_vec(),))?;
-            Ok(Arc::new(Fetched(rows.cast::<Samples>()?.clone().unbind())) as Arc<dyn Source + Send + Sync>)
+            Ok(Arc::new(FetchedSamples(rows.cast::<Samples>()?.clone().unbind())) as Arc<dyn Source + Send + Sync>)
         })
     }
 }
 
 /// Samples that came.
-struct Fetched(Py<Samples>);
+struct FetchedSamples(Py<Samples>);
 
-impl Source for Fetched {
+impl Source for FetchedSamples {
     fn shape(&self) -> &Shape {
         self.0.get().source().shape()
     }
@@ -258,7 +264,7 @@ fn shape_like(like: &Samples, samples: usize) -> Shape {
 /// Fits a model to data that lie in other processes. `like` has the features and type of all samples.
 #[pyfunction]
 #[pyo3(signature = (elsewhere, like, samples, settings, *, threads=0))]
-pub fn fit_elsewhere(
+pub fn fit_distributed(
     py: Python<'_>,
     elsewhere: Py<PyAny>,
     like: &Samples,
@@ -270,6 +276,6 @@ pub fn fit_elsewhere(
     let shape = shape_like(like, samples);
     let local = Local::new(threads).map_err(exception)?;
     let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
-    let remote = Remote::new(&dispatch, shape);
+    let remote = RemoteSource::new(&dispatch, shape);
     dispatch.run(py, || fit_remote(&config, &remote, &Cluster::new(&remote, local))).map(Model::from)
 }

@@ -4,14 +4,14 @@
 //! without being copied, fits run without the interpreter's lock, and Ctrl-C reaches them.
 
 mod cluster;
+mod convert;
 mod errors;
-mod gather;
+mod interruptible;
 mod memory;
 mod model;
 mod samples;
 mod screen;
 mod settings;
-mod watch;
 
 use pyo3::prelude::*;
 
@@ -19,9 +19,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::cluster::{Job, Sum, fit_elsewhere};
+    use crate::cluster::{Job, PartialResult, fit_distributed};
     #[pymodule_export]
-    use crate::model::{Model, fit, pursue};
+    use crate::model::{Model, fit, principal_component_pursuit};
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 //!
 //! # Why it is sound
 //!
-//! - *Alive*: whoever holds a [`Lent`] holds a reference to its array, and the array one to its buffer. numpy refuses
+//! - *Alive*: whoever holds a [`BorrowedArray`] holds a reference to its array, and the array one to its buffer. numpy refuses
 //!   to resize an array that others refer to.
 //! - *In bounds*: pointer, shape and strides are taken together from one array whose type is known, and every index is
 //!   checked against that shape.
@@ -22,7 +22,7 @@ use steradian::Rows;
 
 /// What the bytes of one number mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ElementKind {
     Bool,
     I8,
     U8,
@@ -37,7 +37,7 @@ pub enum Kind {
     F64,
 }
 
-impl Kind {
+impl ElementKind {
     /// By numpy's letter and size, where it is one of ours.
     fn of(letter: u8, bytes: usize) -> Option<Self> {
         Some(match (letter, bytes) {
@@ -69,19 +69,19 @@ impl Kind {
 }
 
 /// Numbers of which every bit pattern is a value.
-pub trait AnyBits: Copy {}
-impl AnyBits for u8 {}
-impl AnyBits for u16 {}
-impl AnyBits for f32 {}
-impl AnyBits for f64 {}
+pub trait AnyPattern: Copy {}
+impl AnyPattern for u8 {}
+impl AnyPattern for u16 {}
+impl AnyPattern for f32 {}
+impl AnyPattern for f64 {}
 
 /// An array that Python lends: where it lies, its shape, its strides in bytes, and the reference that keeps it there.
-pub struct Lent {
+pub struct BorrowedArray {
     _owner: Py<PyUntypedArray>,
     base: *const u8,
     shape: Vec<usize>,
     strides: Vec<isize>,
-    kind: Kind,
+    kind: ElementKind,
     /// Whether its numbers have the other byte order.
     swapped: bool,
     /// Whether it lies in a mapped file, whose pages may not be there yet.
@@ -89,15 +89,15 @@ pub struct Lent {
 }
 
 // SAFETY: the memory is only read, and stays in place while the owner is referred to; see the module's head.
-unsafe impl Send for Lent {}
+unsafe impl Send for BorrowedArray {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for BorrowedArray {}
 
-impl Lent {
+impl BorrowedArray {
     /// Takes note of an array; refuses element types that are not numbers, by name.
     pub fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let dtype = array.dtype();
-        let Some(kind) = Kind::of(dtype.kind(), dtype.itemsize()) else {
+        let Some(kind) = ElementKind::of(dtype.kind(), dtype.itemsize()) else {
             return Err(PyTypeError::new_err(format!(
                 "arrays of {dtype} are not read; convert to float64, float32, uint16 or uint8"
             )));
@@ -121,7 +121,7 @@ impl Lent {
     }
 
     /// What its numbers are.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ElementKind {
         self.kind
     }
 
@@ -139,7 +139,10 @@ impl Lent {
     }
 
     /// Rows of a 2-D array where they lie; `None` when they cannot be used there or are of another type.
-    pub fn rows<T: AnyBits + steradian::Element>(&self, kind: Kind) -> Option<steradian::Result<Rows<'_, T>>> {
+    pub fn rows<T: AnyPattern + steradian::Element>(
+        &self,
+        kind: ElementKind,
+    ) -> Option<steradian::Result<Rows<'_, T>>> {
         let (&[rows, columns], &[down, across]) = (&self.shape[..], &self.strides[..]) else {
             return None;
         };

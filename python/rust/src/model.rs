@@ -9,11 +9,11 @@ use steradian::{Block, BlockData, Diagnosis, Element, ElementType, Error, Local,
 use steradian_baselines::any;
 
 use crate::errors::exception;
+use crate::interruptible;
 use crate::samples::Samples;
 use crate::settings::Settings;
-use crate::watch;
 
-/// Fits a model; see `watch::run` for threads, the callback and Ctrl-C.
+/// Fits a model; see `interruptible::run` for threads, the callback and Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
 pub fn fit(
@@ -25,13 +25,13 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    watch::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
+    interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
 }
 
 /// Splits data by principal component pursuit: the model of the low-rank part, that part and the sparse part.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
-pub fn pursue<'py>(
+pub fn principal_component_pursuit<'py>(
     py: Python<'py>,
     samples: &Samples,
     settings: Settings,
@@ -40,7 +40,9 @@ pub fn pursue<'py>(
 ) -> PyResult<(Model, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let config = settings.config()?;
     let source = samples.source();
-    let found = watch::run(py, threads, callback, |runner| steradian_baselines::pursue(&config, source, runner))?;
+    let found = interruptible::run(py, threads, callback, |runner| {
+        steradian_baselines::principal_component_pursuit(&config, source, runner)
+    })?;
     let (width, element) = (found.model.n_features(), source.shape().element);
     let [low_rank, sparse] = [found.low_rank, found.sparse].map(|part| Output::of(part.into_vec(), element));
     Ok((Model(found.model), low_rank.into_array(py, width)?, sparse.into_array(py, width)?))
@@ -68,7 +70,7 @@ impl Model {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_features();
-        let found = watch::run(py, 1, None, |runner| {
+        let found = interruptible::run(py, 1, None, |runner| {
             let mut found = Vec::with_capacity(rows.len() * width);
             for &row in rows {
                 runner.check_cancelled()?;
@@ -102,7 +104,7 @@ impl Model {
         let bytes = std::fs::read(&path).map_err(|e| exception(Error::io(&path, e)))?;
         let named = |error| match error {
             // The library sees bytes only; the user wants to know which file.
-            Error::Asked(what) | Error::Data(what) => Error::broken(&path, what),
+            Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(&path, what),
             other => other,
         };
         steradian::Model::from_bytes(&bytes).map(Self).map_err(|error| exception(named(error)))
@@ -110,7 +112,7 @@ impl Model {
 
     /// Writes a model file, whole or not at all.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.0.to_bytes().and_then(|bytes| steradian_io::write_whole(&path, &bytes)).map_err(exception)
+        self.0.to_bytes().and_then(|bytes| steradian_io::write_atomic(&path, &bytes)).map_err(exception)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -145,19 +147,19 @@ impl Model {
     /// Eigenvalues on the sphere; `None` for classical PCA.
     #[getter]
     fn shares<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.0.shares.as_ref().map(|shares| PyArray1::from_slice(py, shares))
+        self.0.angular_eigenvalues.as_ref().map(|shares| PyArray1::from_slice(py, shares))
     }
 
     /// Variances along the components, in data units.
     #[getter]
     fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.variances)
+        PyArray1::from_slice(py, &self.0.explained_variance)
     }
 
     /// Which samples the components come from.
     #[getter]
     fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.kept)
+        PyArray1::from_slice(py, &self.0.support)
     }
 
     /// How many samples lie outside the cone around each; `None` without a cone.
@@ -224,7 +226,7 @@ impl Model {
     /// Why there are this many components, where the number was found.
     #[getter]
     fn chosen(&self) -> Option<&str> {
-        self.0.chosen.as_deref()
+        self.0.n_components_reason.as_deref()
     }
 
     /// The half-angle of the cone that was used, in degrees.
@@ -256,7 +258,7 @@ impl Model {
     ) -> PyResult<Distances<'py>> {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
-        let found = watch::run(py, threads, callback, |runner| {
+        let found = interruptible::run(py, threads, callback, |runner| {
             let mut found: Vec<Diagnosis> = Vec::with_capacity(source.shape().samples);
             runner.for_each_block("distances", source, model.block_rows(), |block| {
                 found.extend(model.diagnose_block(block)?);
@@ -278,7 +280,7 @@ impl Model {
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (model, source) = (&self.0, samples.source());
-        Ok(watch::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
+        Ok(interruptible::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
     }
 
     /// What each feature contributes to the squared orthogonal distance of some samples, as shares of 1.
@@ -319,7 +321,7 @@ impl Model {
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_components();
         let robust = robust_scores.unwrap_or(model.config.robust_scores);
-        let scores = watch::run(py, threads, callback, |runner| {
+        let scores = interruptible::run(py, threads, callback, |runner| {
             Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
                 true => model.robust_transform_block(block),
                 false => model.transform_block(block),
@@ -334,13 +336,13 @@ impl Model {
         let (model, source) = (&self.0, scores.source());
         let (width, given) = (model.n_features(), source.shape().features);
         if given != model.n_components() {
-            return Err(exception(Error::asked(format!(
+            return Err(exception(Error::invalid_argument(format!(
                 "{given} scores a row are given but the model has {} components; give n x {} scores",
                 model.n_components(),
                 model.n_components()
             ))));
         }
-        let samples = watch::run(py, threads, None, |runner| {
+        let samples = interruptible::run(py, threads, None, |runner| {
             Output::collect("inverse", source, width, model.block_rows(), runner, |b| model.inverse(&widened(b)))
         })?;
         samples.into_array(py, width)

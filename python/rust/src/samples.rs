@@ -9,20 +9,20 @@ use pyo3::prelude::*;
 use steradian::{Block, BlockData, BlockElement, ElementType, Result, Rows, Shape, Source};
 use steradian_io::{Data, Missing, TableOptions};
 
+use crate::convert::ConvertedColumns;
 use crate::errors::exception;
-use crate::gather::Gathered;
-use crate::memory::{Kind, Lent};
-use crate::watch;
+use crate::interruptible;
+use crate::memory::{BorrowedArray, ElementKind};
 
 /// Data that the engine can read again and again.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
-    place: Place,
+    place: SampleStore,
 }
 
-enum Place {
-    Array(Lent, Shape),
-    Gathered(Gathered),
+enum SampleStore {
+    Array(BorrowedArray, Shape),
+    ConvertedColumns(ConvertedColumns),
     File(Box<Data>),
 }
 
@@ -48,20 +48,20 @@ impl Samples {
             }
             _ => array.clone(),
         };
-        let lent = Lent::new(&table)?;
+        let lent = BorrowedArray::new(&table)?;
         let (samples, features) = (array.shape()[0], array.shape()[1..].iter().product());
         let element = match lent.kind() {
-            Kind::U8 => Some(ElementType::U8),
-            Kind::U16 => Some(ElementType::U16),
-            Kind::F32 => Some(ElementType::F32),
-            Kind::F64 => Some(ElementType::F64),
+            ElementKind::U8 => Some(ElementType::U8),
+            ElementKind::U16 => Some(ElementType::U16),
+            ElementKind::F32 => Some(ElementType::F32),
+            ElementKind::F64 => Some(ElementType::F64),
             _ => None,
         };
         let place = match element {
             Some(element) if lent.shape().len() == 2 && lent.readable_in_place() => {
-                Place::Array(lent, Shape { samples, features, element, image })
+                SampleStore::Array(lent, Shape { samples, features, element, image })
             }
-            _ => Place::Gathered(Gathered::new(vec![lent], samples, image)),
+            _ => SampleStore::ConvertedColumns(ConvertedColumns::new(vec![lent], samples, image)),
         };
         Ok(Self { place })
     }
@@ -76,8 +76,8 @@ impl Samples {
                 column.shape()
             )));
         }
-        let parts = columns.iter().map(Lent::new).collect::<PyResult<_>>()?;
-        Ok(Self { place: Place::Gathered(Gathered::new(parts, samples, None)) })
+        let parts = columns.iter().map(BorrowedArray::new).collect::<PyResult<_>>()?;
+        Ok(Self { place: SampleStore::ConvertedColumns(ConvertedColumns::new(parts, samples, None)) })
     }
 
     /// A file that the command line would take.
@@ -95,10 +95,10 @@ impl Samples {
         // A table is read once from end to end, and no token reaches in there.
         let open = move || {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            steradian_io::open(path, &options)?.streamed_beyond(None)?.widened(threads, u64::MAX)
+            steradian_io::open(path, &options)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
         };
-        let data = watch::unattended(py, open)?.map_err(exception)?;
-        Ok(Self { place: Place::File(Box::new(data)) })
+        let data = interruptible::run_uninterruptible(py, open)?.map_err(exception)?;
+        Ok(Self { place: SampleStore::File(Box::new(data)) })
     }
 
     /// Samples and features.
@@ -124,7 +124,7 @@ impl Samples {
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
         match &self.place {
-            Place::File(data) => data.feature_names().map(<[String]>::to_vec),
+            SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
             _ => None,
         }
     }
@@ -164,7 +164,7 @@ impl Samples {
     #[getter]
     fn dropped_rows(&self) -> Vec<usize> {
         match &self.place {
-            Place::File(data) => data.dropped_rows().to_vec(),
+            SampleStore::File(data) => data.dropped_rows().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -177,11 +177,11 @@ impl Samples {
     }
 }
 
-impl Source for Place {
+impl Source for SampleStore {
     fn shape(&self) -> &Shape {
         match self {
             Self::Array(_, shape) => shape,
-            Self::Gathered(gathered) => gathered.shape(),
+            Self::ConvertedColumns(gathered) => gathered.shape(),
             Self::File(data) => data.shape(),
         }
     }
@@ -193,15 +193,15 @@ impl Source for Place {
         }
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
         if let Self::File(data) = self {
-            data.announce(parts, lanes);
+            data.advise_access(parts, n_threads);
         }
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         match self {
-            Self::File(data) => data.held_bytes(threads),
+            Self::File(data) => data.buffer_bytes(threads),
             _ => 0,
         }
     }
@@ -211,13 +211,13 @@ impl Source for Place {
             Self::Array(lent, shape) => {
                 lent.prepare(&rows);
                 match shape.element {
-                    ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
-                    ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
-                    ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
-                    ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
+                    ElementType::U8 => visit_in_place(lent.rows::<u8>(ElementKind::U8), rows, visit),
+                    ElementType::U16 => visit_in_place(lent.rows::<u16>(ElementKind::U16), rows, visit),
+                    ElementType::F32 => visit_in_place(lent.rows::<f32>(ElementKind::F32), rows, visit),
+                    ElementType::F64 => visit_in_place(lent.rows::<f64>(ElementKind::F64), rows, visit),
                 }
             }
-            Self::Gathered(gathered) => gathered.visit(rows, visit),
+            Self::ConvertedColumns(gathered) => gathered.visit(rows, visit),
             Self::File(data) => data.visit(rows, visit),
         }
     }

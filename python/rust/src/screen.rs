@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use steradian::FittedScreen;
 
+use crate::interruptible;
 use crate::samples::Samples;
 use crate::settings::Settings;
-use crate::watch;
 
-/// Runs a screen alone; see `watch::run` for threads, the callback and Ctrl-C.
+/// Runs a screen alone; see `interruptible::run` for threads, the callback and Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
 pub fn screen(
@@ -22,7 +22,7 @@ pub fn screen(
 ) -> PyResult<Screen> {
     let config = settings.config()?;
     let source = samples.source();
-    watch::run(py, threads, callback, |runner| steradian::screen(&config, source, runner)).map(Screen)
+    interruptible::run(py, threads, callback, |runner| steradian::screen(&config, source, runner)).map(Screen)
 }
 
 /// What a screen found, and how it measures.
@@ -51,7 +51,7 @@ impl Screen {
     /// Which samples of the fit are trusted.
     #[getter]
     fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.kept)
+        PyArray1::from_slice(py, &self.0.support)
     }
 
     /// The measure of each sample of the fit: larger is worse.
@@ -100,6 +100,6 @@ impl Screen {
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (screen, source) = (&self.0, samples.source());
-        Ok(watch::run(py, threads, callback, |runner| screen.measure(source, runner))?.into_pyarray(py))
+        Ok(interruptible::run(py, threads, callback, |runner| screen.measure(source, runner))?.into_pyarray(py))
     }
 }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as Unknown, StrDeserializer};
-use steradian::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
+use steradian::{Angle, Center, ComponentCount, Cone, Config, Method, Outlyingness, Screen};
 use steradian_baselines::{TRIM, preset};
 
 /// The parameters, as the estimators hand them over: a mapping. What is left out stays as the method's preset has it.
@@ -18,7 +18,7 @@ pub struct Settings {
     tol: f64,
     seed: u64,
     memory_limit: Option<u64>,
-    center: CenterChoice,
+    center: CenterSetting,
     #[pyo3(default)]
     scale: Option<String>,
     #[pyo3(default)]
@@ -48,12 +48,12 @@ pub struct Settings {
 #[derive(FromPyObject)]
 enum ComponentsChoice {
     Count(usize),
-    Share(f64),
+    VarianceFraction(f64),
     Named(String),
 }
 
 #[derive(FromPyObject)]
-enum CenterChoice {
+enum CenterSetting {
     Named(String),
     Given(Vec<f64>),
 }
@@ -68,19 +68,19 @@ impl Settings {
     /// The configuration that was asked for.
     pub fn config(&self) -> PyResult<Config> {
         let components = match &self.n_components {
-            ComponentsChoice::Count(count) => Components::Count(*count),
-            ComponentsChoice::Share(share) => Components::Share(*share),
+            ComponentsChoice::Count(count) => ComponentCount::Count(*count),
+            ComponentsChoice::VarianceFraction(share) => ComponentCount::VarianceFraction(*share),
             ComponentsChoice::Named(name) => named("n_components", name)?,
         };
         let mut config = preset(named::<Method>("method", &self.method)?, components);
         config.center = match &self.center {
             // The library writes its names with a hyphen, Python with an underscore.
-            CenterChoice::Named(name) => named("center", &name.replace('_', "-"))?,
-            CenterChoice::Given(center) => Center::Given(center.clone()),
+            CenterSetting::Named(name) => named("center", &name.replace('_', "-"))?,
+            CenterSetting::Given(center) => Center::Given(center.clone()),
         };
         if let Some(screen) = &self.screen {
             config.screen = match screen.as_str() {
-                "none" => Screen::Everyone,
+                "none" => Screen::None,
                 "cone" => Screen::Cone(self.cone()?),
                 "outlyingness" => Screen::Outlyingness(self.outlyingness()),
                 other => return Err(PyValueError::new_err(format!("screen = {other:?} is not known"))),

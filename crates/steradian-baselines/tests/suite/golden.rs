@@ -50,7 +50,7 @@ fn em_pca_is_the_reference_at_a_tight_tolerance() {
         let model = check_subspace(case, &config);
         let n = model.shape.samples as f64;
         let expected = steradian_io::read_vector(golden(case).join("eig.npy")).unwrap();
-        for (found, value) in model.variances.iter().zip(expected) {
+        for (found, value) in model.explained_variance.iter().zip(expected) {
             assert!((found * (n - 1.0) / n / value - 1.0).abs() < 1e-9, "{case}: {found} {value}");
         }
     }
@@ -69,9 +69,12 @@ fn grassmann_averages_are_the_reference() {
 fn the_parts_of_the_pursuit_are_the_reference() {
     for case in ["46_pcp_wide", "47_pcp_tall"] {
         let source = NpySource::open(golden(case).join("X.npy")).unwrap();
-        let found =
-            steradian_baselines::pursue(&config(case, steradian_baselines::PCP), &source, &Local::new(2).unwrap())
-                .unwrap();
+        let found = steradian_baselines::principal_component_pursuit(
+            &config(case, steradian_baselines::PCP),
+            &source,
+            &Local::new(2).unwrap(),
+        )
+        .unwrap();
         let allowed = meta(case)["tolerance"]["relative"].as_f64().unwrap();
         for (part, file) in [(&found.low_rank, "L.npy"), (&found.sparse, "S.npy")] {
             let off = relative(part.data(), array(case, file).data());

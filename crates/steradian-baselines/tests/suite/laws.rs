@@ -1,7 +1,7 @@
 //! Laws: orthonormal components, bits that do not depend on threads, the length of an iteration, what a split adds up to.
 
-use crate::common::{Numbers, fit, largest_sine, low_rank_and_sparse, relative, sine, source};
-use steradian::{Config, Error, Local, Matrix, Memory, Method, Model};
+use crate::common::{TestRandom, fit, largest_sine, low_rank_and_sparse, relative, sine, source};
+use steradian::{Config, Error, Local, Matrix, Method, Model, SliceSource};
 
 fn all_methods() -> impl Iterator<Item = Config> {
     steradian_baselines::BASELINES.into_iter().map(|method| steradian_baselines::preset(method, 2))
@@ -9,7 +9,7 @@ fn all_methods() -> impl Iterator<Item = Config> {
 
 #[test]
 fn components_are_orthonormal_whatever_the_shape() {
-    let mut numbers = Numbers::new(1);
+    let mut numbers = TestRandom::new(1);
     for (n, features) in [(20, 5), (5, 20), (257, 30), (40, 513), (300, 2)] {
         let x = numbers.samples(n, features, 2);
         for config in all_methods() {
@@ -37,7 +37,7 @@ fn components_are_orthonormal_whatever_the_shape() {
 
 #[test]
 fn a_model_has_the_same_bytes_for_any_number_of_threads_and_returns_from_them() {
-    let x = Numbers::new(2).samples(300, 600, 3);
+    let x = TestRandom::new(2).samples(300, 600, 3);
     for config in all_methods() {
         let bytes: Vec<Vec<u8>> = [1, 2, 7].map(|threads| fit(&config, &x, threads).to_bytes().unwrap()).to_vec();
         assert_eq!(bytes[0], bytes[1], "{}: 1 and 2 threads", config.method.name());
@@ -84,7 +84,7 @@ fn emae_takes_as_many_steps_as_the_ratio_of_eigenvalues_says() {
 
 #[test]
 fn emae_is_ae_and_em_pca_is_pca() {
-    let mut numbers = Numbers::new(3);
+    let mut numbers = TestRandom::new(3);
     for (n, features) in [(200, 10), (30, 90)] {
         let x = numbers.samples(n, features, 3);
         for (iterated, direct) in [(steradian_baselines::EMAE, Method::Ae), (steradian_baselines::EMPCA, Method::Pca)] {
@@ -94,9 +94,9 @@ fn emae_is_ae_and_em_pca_is_pca() {
             let exact = steradian::fit(&Config::new(direct, 3), &source(&x), &Local::new(2).unwrap()).unwrap();
             let off = sine(&exact.components, &found.components);
             assert!(off < 1e-8, "{}: {off:e}", iterated.name());
-            assert!(relative(&found.variances, &exact.variances) < 1e-8, "{}", iterated.name());
+            assert!(relative(&found.explained_variance, &exact.explained_variance) < 1e-8, "{}", iterated.name());
             assert!(off <= found.certificate.sine_bound + 1e-12, "the bound holds: {:?}", found.certificate);
-            if let (Some(a), Some(b)) = (&found.shares, &exact.shares) {
+            if let (Some(a), Some(b)) = (&found.angular_eigenvalues, &exact.angular_eigenvalues) {
                 assert!(relative(a, b) < 1e-10);
             }
         }
@@ -105,7 +105,7 @@ fn emae_is_ae_and_em_pca_is_pca() {
 
 #[test]
 fn the_certificate_bounds_an_early_stop() {
-    let x = Numbers::new(4).samples(150, 40, 2);
+    let x = TestRandom::new(4).samples(150, 40, 2);
     for (iterated, direct) in [(steradian_baselines::EMAE, Method::Ae), (steradian_baselines::EMPCA, Method::Pca)] {
         for tolerance in [0.3, 1e-2, 1e-4] {
             let mut config = steradian_baselines::preset(iterated, 2);
@@ -124,13 +124,13 @@ fn the_certificate_bounds_an_early_stop() {
 
 #[test]
 fn single_precision_data_take_the_same_way() {
-    let x = Numbers::new(5).samples(120, 50, 2);
+    let x = TestRandom::new(5).samples(120, 50, 2);
     let bytes: Vec<u8> = x.data().iter().map(|v| (8.0 * v + 128.0).clamp(0.0, 255.0) as u8).collect();
     let wide: Vec<f64> = bytes.iter().map(|b| f64::from(*b)).collect();
     let runner = Local::new(2).unwrap();
     for config in all_methods() {
-        let short = steradian_baselines::fit(&config, &Memory::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
-        let long = steradian_baselines::fit(&config, &Memory::new(&wide, 120, 50).unwrap(), &runner).unwrap();
+        let short = steradian_baselines::fit(&config, &SliceSource::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
+        let long = steradian_baselines::fit(&config, &SliceSource::new(&wide, 120, 50).unwrap(), &runner).unwrap();
         let off = sine(&long.components, &short.components);
         assert!(off < 3e-3, "{}: {off:e}", config.method.name());
     }
@@ -142,7 +142,8 @@ fn low_rank_and_sparse_parts_are_found_and_add_up() {
         let x = low_rank_and_sparse(6, n, features, 2, 0.05);
         let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
         config.center = steradian::Center::None;
-        let found = steradian_baselines::pursue(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
+        let found =
+            steradian_baselines::principal_component_pursuit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
         let sum: Vec<f64> = found.low_rank.data().iter().zip(found.sparse.data()).map(|(l, s)| l + s).collect();
         assert!(relative(&sum, x.data()) < 1e-6, "M = L + S");
         let clean = low_rank_and_sparse(6, n, features, 2, 0.0);
@@ -172,7 +173,7 @@ fn a_pursuit_that_does_not_arrive_says_so() {
 
 #[test]
 fn tga_forgets_outliers_that_ga_follows() {
-    let mut numbers = Numbers::new(7);
+    let mut numbers = TestRandom::new(7);
     let mut x = numbers.samples(200, 6, 1);
     let clean = fit(&steradian_baselines::preset(steradian_baselines::GA, 1), &x, 1);
     for i in 0..20 {
@@ -190,10 +191,10 @@ fn tga_forgets_outliers_that_ga_follows() {
 
 #[test]
 fn what_cannot_be_done_is_refused_with_numbers() {
-    let x = Numbers::new(8).samples(30, 10, 3);
+    let x = TestRandom::new(8).samples(30, 10, 3);
     let runner = Local::new(1).unwrap();
     let message = |config: &Config| match steradian_baselines::fit(config, &source(&x), &runner) {
-        Err(Error::Asked(message)) => message,
+        Err(Error::InvalidArgument { problem: message, .. }) => message,
         other => panic!("{other:?}"),
     };
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
@@ -204,7 +205,7 @@ fn what_cannot_be_done_is_refused_with_numbers() {
     assert!(message(&config).contains("trim = 0.7"));
     let mut config = steradian_baselines::preset(steradian_baselines::EMPCA, 11);
     assert!(message(&config).contains("at most 10"));
-    config.components = steradian::Components::Auto;
+    config.components = steradian::ComponentCount::Auto;
     assert!(message(&config).contains("number"));
     assert!(message(&Config::new(Method::Ae, 2)).contains("no baseline"));
     let engine =
@@ -217,11 +218,11 @@ fn bad_data_are_refused() {
     let runner = Local::new(1).unwrap();
     for config in all_methods() {
         let equal = vec![3.5; 40];
-        let error = steradian_baselines::fit(&config, &Memory::new(&equal, 10, 4).unwrap(), &runner).unwrap_err();
+        let error = steradian_baselines::fit(&config, &SliceSource::new(&equal, 10, 4).unwrap(), &runner).unwrap_err();
         assert!(error.to_string().contains("equal to the center"), "{}: {error}", config.method.name());
         let mut holed: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64).collect();
         holed[13] = f64::NAN;
-        let error = steradian_baselines::fit(&config, &Memory::new(&holed, 10, 4).unwrap(), &runner).unwrap_err();
+        let error = steradian_baselines::fit(&config, &SliceSource::new(&holed, 10, 4).unwrap(), &runner).unwrap_err();
         assert!(error.to_string().contains("row 3, column 1"), "{}: {error}", config.method.name());
     }
     // One direction only: a second component does not exist.
@@ -231,7 +232,7 @@ fn bad_data_are_refused() {
     {
         let error = steradian_baselines::fit(
             &steradian_baselines::preset(method, 2),
-            &Memory::new(&line, 10, 4).unwrap(),
+            &SliceSource::new(&line, 10, 4).unwrap(),
             &runner,
         )
         .unwrap_err();
@@ -248,7 +249,7 @@ fn equal_eigenvalues_are_never_certified() {
 /// The total is of the kind of the variances: the trace for EM PCA, robust for the others.
 #[test]
 fn explained_variance_ratios_sum_to_at_most_1() {
-    let mut x = Numbers::new(12).samples(80, 12, 3);
+    let mut x = TestRandom::new(12).samples(80, 12, 3);
     for outliers in [false, true] {
         if outliers {
             (0..16).for_each(|i| x.row_mut(i).iter_mut().for_each(|x| *x *= 40.0));
@@ -256,7 +257,7 @@ fn explained_variance_ratios_sum_to_at_most_1() {
         for config in all_methods() {
             let model = fit(&config, &x, 1);
             let total = model.total_variance.unwrap();
-            let ratios: Vec<f64> = model.variances.iter().map(|variance| variance / total).collect();
+            let ratios: Vec<f64> = model.explained_variance.iter().map(|variance| variance / total).collect();
             let what = format!("{}, outliers {outliers}: {ratios:?}", config.method.name());
             assert!(ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{what}");
             assert!(ratios.iter().sum::<f64>() <= 1.0 + 1e-12, "{what}");

@@ -1,6 +1,6 @@
 //! The plan's memory is what a fit takes: never less, and not several times more.
 
-use crate::common::{Numbers, alone, source};
+use crate::common::{TestRandom, alone, source};
 use peak_alloc::PeakAlloc;
 use steradian::Local;
 
@@ -17,7 +17,7 @@ fn a_fit_stays_within_its_plan() {
     }
     let runner = Local::new(2).unwrap();
     for (n, features) in [(300, 4000), (4000, 300)] {
-        let x = Numbers::new(9).samples(n, features, 3);
+        let x = TestRandom::new(9).samples(n, features, 3);
         for method in steradian_baselines::BASELINES {
             let config = steradian_baselines::preset(method, 3);
             let data = source(&x);
@@ -35,7 +35,7 @@ fn a_fit_stays_within_its_plan() {
             check(&|| drop(steradian_baselines::fit(&config, &data, &runner).unwrap()));
             if method == steradian_baselines::PCP {
                 // Both parts take the place of arrays that are not needed any more.
-                check(&|| drop(steradian_baselines::pursue(&config, &data, &runner).unwrap()));
+                check(&|| drop(steradian_baselines::principal_component_pursuit(&config, &data, &runner).unwrap()));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use steradian::{Angle, Center, Components, Cosine, Method, Scaling, Solver, Ties};
+use steradian::{Angle, Center, ComponentCount, Cosine, Method, Scaling, Solver, Ties};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
 use steradian_io::Missing;
@@ -116,11 +116,11 @@ pub(super) fn missing() -> impl TypedValueParser<Value = Missing> {
     ])
 }
 
-pub(super) fn components(text: &str) -> Result<Components, String> {
+pub(super) fn components(text: &str) -> Result<ComponentCount, String> {
     match (text.parse::<usize>(), text.parse::<f64>()) {
-        (Ok(count), _) => Ok(Components::Count(count)),
-        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Ok(Components::Share(share)),
-        _ if text == "auto" => Ok(Components::Auto),
+        (Ok(count), _) => Ok(ComponentCount::Count(count)),
+        (Err(_), Ok(share)) if share > 0.0 && share < 1.0 => Ok(ComponentCount::VarianceFraction(share)),
+        _ if text == "auto" => Ok(ComponentCount::Auto),
         _ => Err("give a whole number, a share between 0 and 1, or auto".into()),
     }
 }
@@ -151,7 +151,7 @@ pub(super) fn angle(text: &str) -> Result<Angle, String> {
 }
 
 /// Bytes, or with K, M, G for powers of 1024.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
         Some((at, 'M' | 'm')) => (&text[..at], 20),
@@ -174,12 +174,12 @@ mod tests {
 
     #[test]
     fn sizes_count_in_1024() {
-        assert_eq!(size("77"), Ok(77));
-        assert_eq!(size("2k"), Ok(2048));
-        assert_eq!(size("3M"), Ok(3 << 20));
-        assert_eq!(size("1G"), Ok(1 << 30));
+        assert_eq!(parse_size("77"), Ok(77));
+        assert_eq!(parse_size("2k"), Ok(2048));
+        assert_eq!(parse_size("3M"), Ok(3 << 20));
+        assert_eq!(parse_size("1G"), Ok(1 << 30));
         for bad in ["", "K", "-1", "1.5G", "2T", "99999999999G"] {
-            assert!(size(bad).is_err(), "{bad}");
+            assert!(parse_size(bad).is_err(), "{bad}");
         }
     }
 
@@ -194,9 +194,9 @@ mod tests {
 
     #[test]
     fn components_are_a_number_a_share_or_auto() {
-        assert_eq!(components("3"), Ok(Components::Count(3)));
-        assert_eq!(components("auto"), Ok(Components::Auto));
-        assert_eq!(components("0.95"), Ok(Components::Share(0.95)));
+        assert_eq!(components("3"), Ok(ComponentCount::Count(3)));
+        assert_eq!(components("auto"), Ok(ComponentCount::Auto));
+        assert_eq!(components("0.95"), Ok(ComponentCount::VarianceFraction(0.95)));
         for bad in ["two", "1.5", "-1", "-0.5", "NaN", ""] {
             assert!(components(bad).is_err(), "{bad}");
         }

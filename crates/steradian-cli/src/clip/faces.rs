@@ -1,10 +1,10 @@
 //! Faces with and without their shadows: the montage and the page.
 
 use steradian::{Result, Source};
-use steradian_io::{Clip, Color, Picture};
+use steradian_io::{Clip, Color, Image};
 
-use super::page::{facts_table, page};
-use crate::pictures::{base64, jpeg, png};
+use super::html::{facts_table, page};
+use crate::encode_image::{base64, jpeg, png};
 
 /// Pictures in the montage, at most.
 const SHOWN: usize = 8;
@@ -61,7 +61,7 @@ impl FacesPage {
         let small =
             ((height as f64 * factor).round().max(1.0) as usize, (width as f64 * factor).round().max(1.0) as usize);
         let shrunk =
-            |pixels: &[u8]| Picture { height, width, color: Color::Gray, pixels: pixels.to_vec() }.shrunk(small).pixels;
+            |pixels: &[u8]| Image { height, width, color: Color::Gray, pixels: pixels.to_vec() }.shrunk(small).pixels;
         let three = [shrunk(original), shrunk(relit), shrunk(&inverted_difference(original, relit))];
         let strip = side_by_side(&three, small.0, small.1);
         let jpeg = base64(&jpeg(&strip, (small.0, 3 * (small.1 + GAP) - GAP), Color::Gray, QUALITY)?);

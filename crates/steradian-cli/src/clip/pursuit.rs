@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use steradian::{Config, Error, Local, Matrix, Model, Result, Runner, Source};
-use steradian_baselines::pursue;
+use steradian_baselines::principal_component_pursuit;
 use steradian_baselines::{PCP, any};
 use steradian_clips::gray_level;
 
@@ -36,7 +36,7 @@ impl LowRank {
         };
         if needed > limit {
             let shape = pictures.shape();
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "the method pcp needs about {} for {} pictures of {} pixels, for it holds four arrays of doubles of that size, but \
                  {may} {}; {remedy}",
                 bytes(needed),
@@ -45,7 +45,7 @@ impl LowRank {
                 bytes(limit)
             )));
         }
-        let found = pursue(config, pictures, runner)?;
+        let found = principal_component_pursuit(config, pictures, runner)?;
         let steps = found.model.iterations.iter().sum();
         Ok((found.model, Self { part: found.low_rank, range, rank: found.rank, steps }))
     }
@@ -79,7 +79,7 @@ impl LowRank {
 /// Refuses a limit of memory for methods that do not need one.
 pub fn check_memory(method: &str, is_pursuit: bool, memory: Option<u64>) -> Result<()> {
     match memory {
-        Some(_) if !is_pursuit => Err(Error::asked(format!(
+        Some(_) if !is_pursuit => Err(Error::invalid_argument(format!(
             "--memory limits the arrays of the pursuit, which --method {method} does not hold; use --method {} or leave \
              --memory out",
             PCP.name()

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
 use steradian_clips::Separated;
-use steradian_io::{Clip, Color, Picture};
+use steradian_io::{Clip, Color, Image};
 
-use super::movies::TINT;
-use super::page::{facts_table, page};
-use super::shown::Shown;
-use crate::pictures::{base64, jpeg, png};
+use super::frame_renderer::RenderedFrame;
+use super::html::{facts_table, page};
+use super::videos::TINT;
+use crate::encode_image::{base64, jpeg, png};
 
 /// Frames that the player has, at most.
 const SAMPLES: usize = 48;
@@ -18,7 +18,7 @@ const QUALITY: u8 = 80;
 /// Points of the timeline, at most.
 const POINTS: usize = 2000;
 
-const SCRIPT: &str = include_str!("page/script.js");
+const SCRIPT: &str = include_str!("html/script.js");
 
 /// What the page is made of, gathered frame by frame.
 pub struct Report {
@@ -50,7 +50,7 @@ impl Report {
     }
 
     /// Adds the next frame.
-    pub fn add(&mut self, index: usize, number: u64, parts: &Separated, shown: &Shown<'_>) -> Result<()> {
+    pub fn add(&mut self, index: usize, number: u64, parts: &Separated, shown: &RenderedFrame<'_>) -> Result<()> {
         self.angles.push(parts.angle_degrees);
         self.shares.push(parts.foreground_share());
         if !self.shown.contains(&index) {
@@ -72,7 +72,7 @@ impl Report {
     }
 
     fn small(&self, pixels: &[u8], color: Color) -> Vec<u8> {
-        let picture = Picture { height: self.size.0, width: self.size.1, color, pixels: pixels.to_vec() };
+        let picture = Image { height: self.size.0, width: self.size.1, color, pixels: pixels.to_vec() };
         picture.shrunk(self.page_size).pixels
     }
 
@@ -144,7 +144,7 @@ impl Report {
             let stretch = point * self.frames / points
                 ..((point + 1) * self.frames / points).max(point * self.frames / points + 1);
             let states: Vec<bool> =
-                stretch.filter_map(|frame| model.kept.get(frame.checked_sub(first)?).copied()).collect();
+                stretch.filter_map(|frame| model.support.get(frame.checked_sub(first)?).copied()).collect();
             match states.as_slice() {
                 [] => Value::Null,
                 states if states.iter().any(|&kept| kept) => json!("kept"),

@@ -4,47 +4,47 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
-use steradian_clips::{Separator, Tally};
-use steradian_io::{Clip, Color, OutputFile, WholeFolder};
+use steradian_clips::{ConfusionCounts, Separator};
+use steradian_io::{AtomicFile, Clip, Color, StagedDir};
 
 use crate::args::BackgroundArgs;
-use crate::clip::apart::separate_all;
-use crate::clip::learn::Learnt;
-use crate::clip::movies::Movies;
+use crate::clip::frame_renderer::FrameRenderer;
+use crate::clip::ground_truth::{ClipScores, GroundTruth};
 use crate::clip::report::Report;
-use crate::clip::shown::Look;
-use crate::clip::truth::{Truth, Verdict};
+use crate::clip::separate_frames::separate_all;
+use crate::clip::train::TrainedModel;
+use crate::clip::videos::Movies;
+use crate::encode_image::png;
 use crate::files::OutputFolder;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::png;
-use crate::render::{bytes, certificate_words, facts, number, print, solver_words};
-use crate::work::Work;
+use crate::render::{bytes, certificate_text, key_value_lines, number, print, solver_text};
+use crate::session::Session;
 
 /// Takes a clip apart and says what came out.
 pub fn run(args: &BackgroundArgs) -> Outcome {
     // Before hours are spent; the folder is made for good once there is a clip.
     drop(OutputFolder::create(&args.output)?);
     args.learn.config()?;
-    let work = Work::begin(args.threads)?;
+    let work = Session::begin(args.threads)?;
     let (lines, report) = separate(args, &work)?;
     work.finish()?;
-    print(&format!("{}\nLook at {}; all else is beside it.\n", facts(&lines), report.display()))
+    print(&format!("{}\nLook at {}; all else is beside it.\n", key_value_lines(&lines), report.display()))
 }
 
 /// All of the work: learns, takes apart, compares, writes. What happened, and where the report is.
-pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
+pub fn separate(args: &BackgroundArgs, work: &Session) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
     let clip = work.open_clip(&args.clip, &args.frames.options())?;
-    let truth = args.truth.as_ref().map(|path| Truth::open(path, &clip)).transpose()?;
+    let truth = args.truth.as_ref().map(|path| GroundTruth::open(path, &clip)).transpose()?;
     work.begin_writing();
     let learnt = args.learn.learn(&clip, work.runner())?;
     let separator = Separator::new(&learnt.model)?;
     let apart = |frame: usize, pixels: &[u8]| learnt.separate(&separator, frame, pixels);
-    let look = Look::of(&clip, work.runner(), apart)?;
+    let look = FrameRenderer::of(&clip, work.runner(), apart)?;
     let folder = OutputFolder::create(&args.output)?;
-    let masks = WholeFolder::create(folder.file("masks"))?;
+    let masks = StagedDir::create(folder.file("masks"))?;
     let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip, look.color())?) };
     let mut report = Report::new(&clip);
-    let mut tally = Tally::default();
+    let mut tally = ConfusionCounts::default();
     let apply_seconds = separate_all(
         &clip,
         "frames apart",
@@ -79,7 +79,7 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     let first = learnt.seconds.map(|_| args.learn.train.as_ref().map_or(0, |train| train.start));
     let page = report.html(&title(&clip), &learnt.model, first, &clip, &settings)?;
     let summary = format!("{:#}\n", summary(&clip, &learnt, apply_seconds, verdict.as_ref()));
-    let files = folder.write_nameless(&[
+    let files = folder.stage_file(&[
         ("background.png", &picture),
         ("model.safetensors", &model),
         ("report.html", page.as_bytes()),
@@ -89,7 +89,7 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     work.may_write()?;
     masks.finish()?;
     movies.map(Movies::finish).transpose()?;
-    files.into_iter().try_for_each(OutputFile::finish)?;
+    files.into_iter().try_for_each(AtomicFile::finish)?;
     learnt.model.warnings.iter().for_each(|warning| warn(warning));
     Ok((lines, folder.file("report.html")))
 }
@@ -100,7 +100,7 @@ fn title(clip: &Clip) -> String {
 }
 
 /// The one object of `summary.json`.
-fn summary(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Value {
+fn summary(clip: &Clip, learnt: &TrainedModel, apply_seconds: f64, verdict: Option<&ClipScores>) -> Value {
     let ((height, width), model) = (clip.size(), &learnt.model);
     json!({
         "frames": clip.shape().samples,
@@ -108,15 +108,20 @@ fn summary(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Ve
         "width": width,
         "method": model.method().name(),
         "n_components": model.n_components(),
-        "n_kept": model.n_kept(),
+        "n_kept": model.n_support(),
         "fit_seconds": learnt.seconds,
         "apply_seconds": apply_seconds,
-        "truth": verdict.map(Verdict::json),
+        "truth": verdict.map(ClipScores::json),
     })
 }
 
 /// What happened, for the terminal and the report.
-fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Vec<(&'static str, String)> {
+fn lines(
+    clip: &Clip,
+    learnt: &TrainedModel,
+    apply_seconds: f64,
+    verdict: Option<&ClipScores>,
+) -> Vec<(&'static str, String)> {
     let ((height, width), frames, model) = (clip.size(), clip.shape().samples, &learnt.model);
     let mut lines = vec![("clip", format!("{frames} frames of {height} x {width} (height x width)"))];
     if clip.temporary_bytes() > 0 {
@@ -124,7 +129,7 @@ fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verd
     }
     lines.push(("method", format!("{}, {} components", model.method().name(), model.n_components())));
     let learning = learnt.seconds.map_or("earlier".into(), |seconds| {
-        format!("in {} s, from {} of {} frames", number(seconds), model.n_kept(), model.shape.samples)
+        format!("in {} s, from {} of {} frames", number(seconds), model.n_support(), model.shape.samples)
     });
     lines.push(("learnt", learning));
     if let Some(low_rank) = &learnt.low_rank {
@@ -148,8 +153,8 @@ fn settings(model: &Model) -> Vec<(&'static str, String)> {
     vec![
         ("parameters", model.metadata()["parameters"].to_string()),
         ("seed", model.config.seed.to_string()),
-        ("solver", solver_words(model)),
+        ("solver", solver_text(model)),
         ("passes", model.passes.to_string()),
-        ("certificate", certificate_words(&model.certificate)),
+        ("certificate", certificate_text(&model.certificate)),
     ]
 }

@@ -3,29 +3,29 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steradian::{ElementType, Memory, Result};
-use steradian_io::{Color, WholeFolder};
+use steradian::{ElementType, Result, SliceSource};
+use steradian_io::{Color, StagedDir};
 
 use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, LearnOptions};
 use crate::cmd::background;
-use crate::demo::picture::{Picture, strip};
-use crate::demo::report::{Figure, Section, html};
+use crate::demo::gray_image::{GrayImage, strip};
+use crate::demo::report::{ReportFigure, Section, html};
 use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
 use crate::demo::trial::{SHOWN, Trial, contenders};
+use crate::encode_image::png;
 use crate::files;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::png;
 use crate::render::{number, percent, print, table};
-use crate::work::Work;
+use crate::session::Session;
 
 const HEADER: [&str; 7] = ["method", "background PSNR", "foreground F1", "kept", "seconds", "passes", "sine bound"];
 
 /// Renders, fits, measures, then writes everything.
 pub fn run(args: &DemoArgs) -> Outcome {
     files::make_folder(&args.output)?;
-    let work = Work::begin(0)?;
+    let work = Session::begin(0)?;
     let scene = Scene::render();
-    let source = Memory::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
+    let source = SliceSource::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
     let mut trials = Vec::new();
     for contender in contenders() {
         trials.push(Trial::run(contender, &scene, &source, work.runner())?);
@@ -67,7 +67,7 @@ fn row(trial: &Trial) -> Vec<String> {
         trial.contender.label.into(),
         format!("{:.2} dB", trial.psnr),
         format!("{:.3}", trial.f1),
-        percent(model.n_kept() as f64 / FRAMES as f64),
+        percent(model.n_support() as f64 / FRAMES as f64),
         number(trial.seconds),
         model.passes.to_string(),
         format!("{:.1e}", model.certificate.sine_bound),
@@ -88,8 +88,8 @@ struct Gallery {
 
 impl Gallery {
     fn of(scene: &Scene, trials: &[Trial]) -> Result<Self> {
-        let truth = Picture::from_levels(scene.empty_frame(SHOWN[0]).iter().map(|&x| f64::from(x)));
-        let frames: Vec<Picture> = SHOWN.iter().map(|&t| Picture::from_bytes(scene.frame(t))).collect();
+        let truth = GrayImage::from_levels(scene.empty_frame(SHOWN[0]).iter().map(|&x| f64::from(x)));
+        let frames: Vec<GrayImage> = SHOWN.iter().map(|&t| GrayImage::from_bytes(scene.frame(t))).collect();
         let strips = |at: usize| {
             let of_trial = |trial: &Trial| strip(&[&frames[at], &trial.shown[at].0, &trial.shown[at].1]);
             trials.iter().map(of_trial).collect::<Result<Vec<_>>>()
@@ -104,7 +104,7 @@ impl Gallery {
 }
 
 fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows: &[Vec<String>]) -> Result<()> {
-    let save = |name: String, bytes: &[u8]| steradian_io::write_whole(folder.join(name), bytes);
+    let save = |name: String, bytes: &[u8]| steradian_io::write_atomic(folder.join(name), bytes);
     save("empty_room.png".into(), &gallery.truth)?;
     for (at, t) in SHOWN.iter().enumerate() {
         save(format!("frame_{t}.png"), &gallery.frames[at])?;
@@ -118,7 +118,7 @@ fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows
         }
     }
     save("methods.json".into(), format!("{:#}\n", methods(trials)).as_bytes())?;
-    let people = WholeFolder::create(folder.join("people"))?;
+    let people = StagedDir::create(folder.join("people"))?;
     for t in 0..FRAMES {
         let mask: Vec<u8> = scene.person_frame(t).iter().map(|&person| 255 * u8::from(person)).collect();
         people.file(&format!("{t:06}.png"), &png(&mask, (HEIGHT, WIDTH), Color::Gray)?)?;
@@ -139,9 +139,9 @@ fn methods(trials: &[Trial]) -> Value {
 
 fn sections<'a>(trials: &'a [Trial], gallery: &'a Gallery) -> Vec<Section<'a>> {
     let mut backgrounds =
-        vec![Figure { caption: format!("the empty room at frame {}", SHOWN[0]), png: &gallery.truth }];
+        vec![ReportFigure { caption: format!("the empty room at frame {}", SHOWN[0]), png: &gallery.truth }];
     for (trial, png) in trials.iter().zip(&gallery.backgrounds) {
-        backgrounds.push(Figure { caption: trial.contender.label.into(), png });
+        backgrounds.push(ReportFigure { caption: trial.contender.label.into(), png });
     }
     let mut sections = vec![Section {
         title: "Backgrounds".into(),
@@ -149,7 +149,7 @@ fn sections<'a>(trials: &'a [Trial], gallery: &'a Gallery) -> Vec<Section<'a>> {
         figures: backgrounds,
     }];
     for (at, t) in SHOWN.iter().enumerate() {
-        let figure = |(trial, png): (&Trial, &'a Vec<u8>)| Figure { caption: trial.contender.label.into(), png };
+        let figure = |(trial, png): (&Trial, &'a Vec<u8>)| ReportFigure { caption: trial.contender.label.into(), png };
         sections.push(Section {
             title: format!("Frame {t}"),
             text: "From left to right: the frame, its reconstruction, and the foreground |frame - reconstruction|, twice as bright."

@@ -17,7 +17,9 @@ pub fn run(args: &ExportArgs) -> Outcome {
         Some("npy") => write_npy,
         _ => {
             let path = args.output.display();
-            return Err(Error::asked(format!("{path} is neither .csv nor .npy; give one of these endings")).into());
+            return Err(
+                Error::invalid_argument(format!("{path} is neither .csv nor .npy; give one of these endings")).into()
+            );
         }
     };
     files::require_writable(&args.output)?;

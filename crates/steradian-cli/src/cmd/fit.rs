@@ -10,13 +10,13 @@ use steradian_io::{Data, NpyWriter};
 use crate::HEAP;
 use crate::apply::sides;
 use crate::args::FitArgs;
-use crate::checkpoint::Kept;
+use crate::checkpoint::FitCheckpoint;
 use crate::files;
-use crate::outcome::{Outcome, Stop, warn};
+use crate::outcome::{CommandError, Outcome, warn};
 use crate::render::{
-    bytes, certificate_words, facts, number, percent, print, print_json, solver_name, solver_words, table,
+    bytes, certificate_text, key_value_lines, number, percent, print, print_json, solver_name, solver_text, table,
 };
-use crate::work::{Work, memory_note, notes};
+use crate::session::{Session, memory_note, notes};
 
 /// What only this run knows; the model file holds no times.
 struct Run {
@@ -30,19 +30,19 @@ pub fn run(args: &FitArgs) -> Outcome {
     let mut kept = None;
     let outcome = fit(args, &mut kept);
     match (outcome, kept) {
-        (Err(Stop::Failed(error)), Some(kept)) => Err(kept.stop(error)),
+        (Err(CommandError::Failed(error)), Some(kept)) => Err(kept.stop(error)),
         (outcome, _) => outcome,
     }
 }
 
 /// The same, with the checkpoint left behind where something went wrong after it was opened.
-fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
+fn fit(args: &FitArgs, kept: &mut Option<FitCheckpoint>) -> Outcome {
     files::require_writable(&args.output)?;
     let config = args.options.config()?;
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
         let Some(path) = path else { continue };
         if config.method != PCP {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{option} is a part that --method {} does not find; use --method pcp or leave {option} out",
                 config.method.name()
             ))
@@ -50,15 +50,15 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
         }
         files::require_writable(path)?;
     }
-    Kept::check(args, &config)?;
-    let mut work = Work::begin(args.options.threads)?;
+    FitCheckpoint::check(args, &config)?;
+    let mut work = Session::begin(args.options.threads)?;
     let start = Instant::now();
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let over_memory = memory_note(&config, &data, work.runner().threads())?;
-    if let Some(checkpoint) = Kept::begin(args, &config, &data, &work)? {
-        work = work.kept_in(kept.insert(checkpoint).journal());
+    if let Some(checkpoint) = FitCheckpoint::begin(args, &config, &data, &work)? {
+        work = work.with_journal(kept.insert(checkpoint).journal());
     }
-    let fitted = Fitted::new(args, &config, &data, work.runner())?;
+    let fitted = FitOutputs::new(args, &config, &data, work.runner())?;
     let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;
@@ -66,7 +66,7 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     let parts = fitted.write_parts(args)?;
     work.finish()?;
     parts.into_iter().try_for_each(NpyWriter::finish)?;
-    steradian_io::write_whole(&args.output, &file)?;
+    steradian_io::write_atomic(&args.output, &file)?;
     let mut warnings = [notes(&data), model.warnings.clone()].concat();
     warnings.extend(over_memory);
     warnings.iter().for_each(|warning| warn(warning));
@@ -82,16 +82,16 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
 }
 
 /// A model, and the parts that only the pursuit finds and only when they are asked for.
-struct Fitted {
+struct FitOutputs {
     model: Model,
     low_rank: Option<Matrix>,
     sparse: Option<Matrix>,
 }
 
-impl Fitted {
+impl FitOutputs {
     fn new(args: &FitArgs, config: &Config, data: &Data, runner: &Local) -> Result<Self> {
         if args.low_rank.is_some() || args.sparse.is_some() {
-            let found = steradian_baselines::pursue(config, data, runner)?;
+            let found = steradian_baselines::principal_component_pursuit(config, data, runner)?;
             return Ok(Self { model: found.model, low_rank: Some(found.low_rank), sparse: Some(found.sparse) });
         }
         let model = any::fit(config, data, runner)?;
@@ -124,11 +124,11 @@ fn json(model: &Model, run: &Run) -> Value {
         "n_samples": model.shape.samples,
         "n_features": model.n_features(),
         "n_components": model.n_components(),
-        "n_kept": model.n_kept(),
+        "n_kept": model.n_support(),
         "pivot": model.cone.as_ref().map(|cone| cone.pivot),
         "tau_min": model.cone.as_ref().map(|cone| cone.tau_min()),
-        "angular_shares": model.shares,
-        "variances": model.variances,
+        "angular_shares": model.angular_eigenvalues,
+        "variances": model.explained_variance,
         "passes": model.passes,
         "residual": model.certificate.residual,
         "sine_bound": model.certificate.sine_bound,
@@ -143,15 +143,15 @@ fn summary(model: &Model, run: &Run) -> String {
     let n = model.shape.samples;
     let mut lines = vec![
         ("method", model.method().name().to_string()),
-        ("solver", solver_words(model)),
+        ("solver", solver_text(model)),
         ("data", format!("{n} samples x {} features, {}", model.n_features(), model.shape.element)),
-        ("kept", format!("{} of {n} ({})", model.n_kept(), percent(model.n_kept() as f64 / n as f64))),
+        ("kept", format!("{} of {n} ({})", model.n_support(), percent(model.n_support() as f64 / n as f64))),
     ];
     if let Some(cone) = &model.cone {
         let angle = number(cone.angle_degrees);
         lines.push(("cone", format!("{angle} degrees around sample {}, {} outside", cone.pivot, cone.tau_min())));
     }
-    if let Some(reason) = &model.chosen {
+    if let Some(reason) = &model.n_components_reason {
         lines.push(("components", reason.clone()));
     }
     if let Some(cells) = &model.cells {
@@ -165,19 +165,19 @@ fn summary(model: &Model, run: &Run) -> String {
         lines.push(("steps", steps.join(", ")));
     }
     lines.extend([
-        ("certificate", certificate_words(&model.certificate)),
+        ("certificate", certificate_text(&model.certificate)),
         ("passes", model.passes.to_string()),
         ("time", format!("{} s", number(run.seconds))),
         ("memory", format!("{} of heap at most", bytes(run.peak_memory_bytes))),
     ]);
-    format!("{}\n{}", facts(&lines), components(model))
+    format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
 /// The table of components.
 pub fn components(model: &Model) -> String {
     let row = |k: usize| {
-        let share = model.shares.as_ref().map_or("-".into(), |shares| percent(shares[k]));
-        vec![k.to_string(), share, number(model.variances[k])]
+        let share = model.angular_eigenvalues.as_ref().map_or("-".into(), |shares| percent(shares[k]));
+        vec![k.to_string(), share, number(model.explained_variance[k])]
     };
     let rows: Vec<_> = (0..model.n_components()).map(row).collect();
     table(&["component", "angular share", "variance"], &rows)

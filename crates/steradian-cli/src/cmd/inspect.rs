@@ -7,7 +7,7 @@ use crate::args::InspectArgs;
 use crate::cmd::fit::components;
 use crate::files;
 use crate::outcome::Outcome;
-use crate::render::{facts, number, print, print_json};
+use crate::render::{key_value_lines, number, print, print_json};
 
 /// Reads a model and prints it.
 pub fn run(args: &InspectArgs) -> Outcome {
@@ -18,8 +18,8 @@ pub fn run(args: &InspectArgs) -> Outcome {
 /// The metadata of the file with the small tensors; what is not a number is null.
 fn json(model: &Model) -> Value {
     let mut object = model.metadata();
-    object["shares"] = json!(model.shares);
-    object["variances"] = json!(model.variances);
+    object["shares"] = json!(model.angular_eigenvalues);
+    object["variances"] = json!(model.explained_variance);
     object["cutoffs"] = json!(model.cutoffs);
     object
 }
@@ -35,11 +35,11 @@ fn summary(model: &Model) -> String {
             _ => lines.push((name.clone(), plain(value))),
         }
     }
-    lines.push(("kept".into(), format!("{} of {}", model.n_kept(), model.shape.samples)));
+    lines.push(("kept".into(), format!("{} of {}", model.n_support(), model.shape.samples)));
     let cutoffs = model.cutoffs.map(number);
     lines.push(("cutoffs".into(), format!("score {}, orthogonal {}", cutoffs[0], cutoffs[1])));
     let lines: Vec<_> = lines.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    format!("{}\n{}", facts(&lines), components(model))
+    format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
 /// A json value without quotes; what is null does not apply.

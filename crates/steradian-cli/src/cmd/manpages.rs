@@ -19,7 +19,7 @@ pub fn run(args: &ManpagesArgs) -> Outcome {
         let path = args.output.join(manual.get_filename());
         let mut page = Vec::new();
         manual.render(&mut page).map_err(|e| Error::io(&path, e))?;
-        steradian_io::write_whole(&path, &page)?;
+        steradian_io::write_atomic(&path, &page)?;
         count += 1;
     }
     print(&format!("wrote {count} pages to {}\n", args.output.display()))

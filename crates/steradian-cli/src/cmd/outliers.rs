@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 use steradian::{Diagnosis, ElementType, Error, Flag, Model, Source};
-use steradian_io::{Data, NpyWriter, write_whole};
+use steradian_io::{Data, NpyWriter, write_atomic};
 
 use crate::apply::sides;
 use crate::args::OutliersArgs;
@@ -14,7 +14,7 @@ use crate::outcome::{Outcome, warn};
 use crate::plot::Format;
 use crate::plot::outlier_map::OutlierMap;
 use crate::render::{number, print, print_json, table};
-use crate::work::{Work, notes};
+use crate::session::{Session, notes};
 
 /// Features that are named for a sample.
 const NAMED_FEATURES: usize = 3;
@@ -31,7 +31,7 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         files::require_writable(path)?;
     }
     let model = files::read_model(&args.model)?;
-    let work = Work::begin(args.threads)?;
+    let work = Session::begin(args.threads)?;
     let data = work.open(&args.data, &args.table.options())?;
     model.check_width(data.shape())?;
     let mut found: Vec<Diagnosis> = Vec::with_capacity(data.shape().samples);
@@ -46,14 +46,14 @@ pub fn run(args: &OutliersArgs) -> Outcome {
     work.finish()?;
     mask.map_or(Ok(()), NpyWriter::finish)?;
     if let Some(output) = &args.output {
-        write_whole(output, csv(&found).as_bytes())?;
+        write_atomic(output, csv(&found).as_bytes())?;
     }
     if let Some((path, format)) = plot {
         let labels: Vec<_> =
             worst.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
         let title = title(&args.data, &model);
         let map = OutlierMap { samples: &found, cutoffs: model.cutoffs, labels: &labels, title: &title };
-        write_whole(path, &format.bytes(&map.scene())?)?;
+        write_atomic(path, &format.bytes(&map.scene())?)?;
     }
     notes.iter().for_each(|note| warn(note));
     let counts = Flag::ALL.map(|flag| (flag, found.iter().filter(|d| d.flag == flag).count()));
@@ -75,12 +75,12 @@ pub fn run(args: &OutliersArgs) -> Outcome {
 }
 
 /// The mask of cells that do not fit, yet without its name.
-fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Work) -> steradian::Result<NpyWriter> {
+fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Session) -> steradian::Result<NpyWriter> {
     work.begin_writing();
     let mut mask = NpyWriter::create(path, ElementType::U8, &sides(data.shape()))?;
     work.runner().for_each_block("cells", data, model.block_rows(), |block| {
         let bad = model.bad_cells_block(block)?.ok_or_else(|| {
-            Error::asked(format!(
+            Error::invalid_argument(format!(
                 "--cells needs a model that knows how far the cells of each feature may lie off, and this one was fitted by the \
                  method {}; fit with --method cells",
                 model.method().name()

@@ -7,13 +7,13 @@ use steradian_io::Data;
 
 use crate::args::PlanArgs;
 use crate::outcome::{Outcome, warn};
-use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
-use crate::work::{Work, memory_note};
+use crate::render::{bytes, key_value_lines, number, print, print_json, solver_name, table};
+use crate::session::{Session, memory_note};
 
 /// Plans and prints.
 pub fn run(args: &PlanArgs) -> Outcome {
     let config = args.options.config()?;
-    let work = Work::begin(args.options.threads)?;
+    let work = Session::begin(args.options.threads)?;
     let data = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
     let plan = any::plan(&config, &data, work.runner().threads())?;
@@ -21,7 +21,7 @@ pub fn run(args: &PlanArgs) -> Outcome {
         warn(&warning);
     }
     let rate = match &data {
-        Data::Streamed(array) => Some(array.measured_rate()?),
+        Data::Streamed(array) => Some(array.measure_read_rate()?),
         _ => None,
     };
     work.finish()?;
@@ -57,5 +57,5 @@ pub fn run(args: &PlanArgs) -> Outcome {
         let seconds = number(plan.bytes_read as f64 / rate);
         lines.push(("reading", format!("about {seconds} s at the {} per second of a short trial", bytes(rate as u64))));
     }
-    print(&format!("{}\n{}", facts(&lines), table(&["step", "passes", "reads"], &steps)))
+    print(&format!("{}\n{}", key_value_lines(&lines), table(&["step", "passes", "reads"], &steps)))
 }

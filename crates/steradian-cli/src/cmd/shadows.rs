@@ -5,17 +5,17 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use steradian::{Config, Error, Method, Result, Screen, Source};
 use steradian_baselines::PCP;
-use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, trusted_reconstruction, without_shadows};
-use steradian_io::{Clip, ClipOptions, Color, OutputFile, WholeFolder};
+use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, remove_shadows, trusted_reconstruction};
+use steradian_io::{AtomicFile, Clip, ClipOptions, Color, StagedDir};
 
 use crate::args::ShadowsArgs;
 use crate::clip::faces::{FacesPage, inverted_difference, montage};
 use crate::clip::pursuit::{LowRank, check_memory};
+use crate::encode_image::png;
 use crate::files::OutputFolder;
 use crate::outcome::{Outcome, warn};
-use crate::pictures::png;
-use crate::render::{facts, number, percent, print};
-use crate::work::Work;
+use crate::render::{key_value_lines, number, percent, print};
+use crate::session::Session;
 
 /// The name of the default, which is no method for other data.
 pub const FILL: &str = "fill";
@@ -43,15 +43,15 @@ impl Relit {
 pub fn run(args: &ShadowsArgs) -> Outcome {
     drop(OutputFolder::create(&args.output)?);
     let config = config(args)?;
-    let work = Work::begin(args.threads)?;
+    let work = Session::begin(args.threads)?;
     let faces = work.open_clip(&args.faces, &ClipOptions::default())?;
     work.begin_writing();
     let start = Instant::now();
     let relit = reconstruct(config.as_ref(), args, &faces, &work)?;
     let seconds = start.elapsed().as_secs_f64();
     let folder = OutputFolder::create(&args.output)?;
-    let pictures = WholeFolder::create(folder.file("relit"))?;
-    let differences = WholeFolder::create(folder.file("difference"))?;
+    let pictures = StagedDir::create(folder.file("relit"))?;
+    let differences = StagedDir::create(folder.file("difference"))?;
     let (mut page, mut darkness) = (FacesPage::new(&faces), Darkness::default());
     let (pixels, mut originals) = (faces.shape().features, Vec::with_capacity(relit.levels.len()));
     work.runner().for_each_block("pictures", &faces, 1, |block| {
@@ -69,7 +69,7 @@ pub fn run(args: &ShadowsArgs) -> Outcome {
     let summary = format!("{:#}\n", summary(args, &faces, &relit, seconds, &darkness));
     let lines = lines(args, &faces, &relit, seconds, &darkness);
     let html = page.html(&faces, &lines);
-    let files = folder.write_nameless(&[
+    let files = folder.stage_file(&[
         ("montage.png", &montage),
         ("report.html", html.as_bytes()),
         ("summary.json", summary.as_bytes()),
@@ -77,21 +77,25 @@ pub fn run(args: &ShadowsArgs) -> Outcome {
     work.finish()?;
     pictures.finish()?;
     differences.finish()?;
-    files.into_iter().try_for_each(OutputFile::finish)?;
+    files.into_iter().try_for_each(AtomicFile::finish)?;
     relit.warnings.iter().for_each(|warning| warn(warning));
-    print(&format!("{}\nLook at {}; all else is beside it.\n", facts(&lines), folder.file("report.html").display()))
+    print(&format!(
+        "{}\nLook at {}; all else is beside it.\n",
+        key_value_lines(&lines),
+        folder.file("report.html").display()
+    ))
 }
 
 /// How components are found; nothing for the default, which finds them while it fills.
 fn config(args: &ShadowsArgs) -> Result<Option<Config>> {
     check_memory(method_name(args), args.method == Some(PCP), args.memory)?;
     let Some(method) = args.method else {
-        args.cone.adjust(FILL, &mut Screen::Everyone)?;
+        args.cone.adjust(FILL, &mut Screen::None)?;
         return Ok(None);
     };
     let components = match (method, args.components) {
         (PCP, Some(d)) => {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "-d {d} is a number of components, but --method pcp shows its low-rank part, whose rank it finds itself; leave -d out"
             )));
         }
@@ -104,11 +108,11 @@ fn config(args: &ShadowsArgs) -> Result<Option<Config>> {
     Ok(Some(config))
 }
 
-fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: &Work) -> Result<Relit> {
+fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: &Session) -> Result<Relit> {
     let (runner, all) = (work.runner(), 0..faces.shape().samples);
     let Some(config) = config else {
         let components = args.components.unwrap_or(FACE_COMPONENTS);
-        return Ok(Relit::by_components(without_shadows(faces, components, runner)?, components, Vec::new()));
+        return Ok(Relit::by_components(remove_shadows(faces, components, runner)?, components, Vec::new()));
     };
     if config.method == PCP {
         let (model, low_rank) = LowRank::find(config, faces, all, args.memory, REMEDY, runner)?;

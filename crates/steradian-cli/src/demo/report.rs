@@ -2,10 +2,10 @@
 
 use super::scene::{FRAMES, HEIGHT, WIDTH};
 use super::trial::{COMPONENTS, THRESHOLD};
-use crate::pictures::base64;
+use crate::encode_image::base64;
 
 /// A picture with its caption.
-pub struct Figure<'a> {
+pub struct ReportFigure<'a> {
     /// What it shows.
     pub caption: String,
     /// The picture.
@@ -19,7 +19,7 @@ pub struct Section<'a> {
     /// What to look for.
     pub text: String,
     /// The pictures.
-    pub figures: Vec<Figure<'a>>,
+    pub figures: Vec<ReportFigure<'a>>,
 }
 
 const STYLE: &str = "\
@@ -63,7 +63,7 @@ fn section(section: &Section<'_>) -> String {
     format!("<h2>{}</h2>\n<p>{}</p>\n{figures}", section.title, section.text)
 }
 
-fn figure(figure: &Figure<'_>) -> String {
+fn figure(figure: &ReportFigure<'_>) -> String {
     let (caption, png) = (&figure.caption, base64(figure.png));
     format!(
         "<figure><img alt=\"{caption}\" src=\"data:image/png;base64,{png}\"><figcaption>{caption}</figcaption></figure>\n"

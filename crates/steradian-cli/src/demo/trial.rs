@@ -11,7 +11,7 @@ use steradian::{Block, Cone, Config, Cosine, Local, Method, Model, Result, Scree
 use steradian_clips::{ClipStatistics, SCENE, scene_config};
 use steradian_clips::{Separator, fit_scene};
 
-use super::picture::Picture;
+use super::gray_image::GrayImage;
 use super::scene::{FRAMES, PIXELS, Scene};
 
 /// Components of every method: the scene's light has two degrees of freedom.
@@ -56,9 +56,9 @@ pub struct Trial {
     /// Of the foreground.
     pub f1: f64,
     /// The background at the median score of each component.
-    pub background: Picture,
+    pub background: GrayImage,
     /// Reconstruction and foreground of each shown frame.
-    pub shown: Vec<(Picture, Picture)>,
+    pub shown: Vec<(GrayImage, GrayImage)>,
 }
 
 impl Trial {
@@ -71,7 +71,7 @@ impl Trial {
         };
         let seconds = start.elapsed().as_secs_f64();
         let separator = ClipStatistics::of(&model)?.map(|_| Separator::new(&model)).transpose()?;
-        let mut tally = Tally::default();
+        let mut tally = TrialScores::default();
         let mut scores = Vec::with_capacity(FRAMES * COMPONENTS);
         let mut shown = Vec::new();
         runner.for_each_block("measure", source, model.block_rows(), |block| {
@@ -81,7 +81,7 @@ impl Trial {
                 tally.add(scene, t, reconstruction);
                 if SHOWN.contains(&t) {
                     shown.push((
-                        Picture::from_levels(reconstruction.iter().copied()),
+                        GrayImage::from_levels(reconstruction.iter().copied()),
                         foreground(scene, t, reconstruction),
                     ));
                 }
@@ -89,7 +89,7 @@ impl Trial {
             scores.extend(block_scores);
             Ok(())
         })?;
-        let background = Picture::from_levels(model.inverse(&medians(&scores))?);
+        let background = GrayImage::from_levels(model.inverse(&medians(&scores))?);
         let (psnr, f1) = (tally.psnr(), tally.f1());
         Ok(Self { contender, model, seconds, psnr, f1, background, shown })
     }
@@ -121,8 +121,8 @@ fn differences<'a>(scene: &'a Scene, t: usize, reconstruction: &'a [f64]) -> imp
 }
 
 /// The foreground, twice as bright so that it can be seen.
-fn foreground(scene: &Scene, t: usize, reconstruction: &[f64]) -> Picture {
-    Picture::from_levels(differences(scene, t, reconstruction).map(|difference| 2.0 * difference))
+fn foreground(scene: &Scene, t: usize, reconstruction: &[f64]) -> GrayImage {
+    GrayImage::from_levels(differences(scene, t, reconstruction).map(|difference| 2.0 * difference))
 }
 
 /// The median of each component's scores.
@@ -137,15 +137,15 @@ fn medians(scores: &[f64]) -> Vec<f64> {
 
 /// Sums over frames.
 #[derive(Default)]
-struct Tally {
+struct TrialScores {
     frames: f64,
     decibels: f64,
-    hits: f64,
-    false_alarms: f64,
-    misses: f64,
+    true_positives: f64,
+    false_positives: f64,
+    false_negatives: f64,
 }
 
-impl Tally {
+impl TrialScores {
     fn add(&mut self, scene: &Scene, t: usize, reconstruction: &[f64]) {
         let error = |(&truth, &found): (&f32, &f64)| (f64::from(truth) - found).powi(2);
         let mean = scene.empty_frame(t).iter().zip(reconstruction).map(error).sum::<f64>() / PIXELS as f64;
@@ -153,9 +153,9 @@ impl Tally {
         self.decibels += 10.0 * (255.0f64.powi(2) / mean).log10();
         for (&person, difference) in scene.person_frame(t).iter().zip(differences(scene, t, reconstruction)) {
             match (person, difference > THRESHOLD) {
-                (true, true) => self.hits += 1.0,
-                (false, true) => self.false_alarms += 1.0,
-                (true, false) => self.misses += 1.0,
+                (true, true) => self.true_positives += 1.0,
+                (false, true) => self.false_positives += 1.0,
+                (true, false) => self.false_negatives += 1.0,
                 (false, false) => {}
             }
         }
@@ -166,13 +166,13 @@ impl Tally {
     }
 
     fn f1(&self) -> f64 {
-        2.0 * self.hits / (2.0 * self.hits + self.false_alarms + self.misses)
+        2.0 * self.true_positives / (2.0 * self.true_positives + self.false_positives + self.false_negatives)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use steradian::Memory;
+    use steradian::SliceSource;
 
     use super::*;
     use crate::clip::pursuit::LowRank;
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn the_low_rank_part_is_nearer_to_the_empty_room_than_pca() {
         let scene = Scene::render();
-        let source = Memory::new(&scene.frames, FRAMES, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
+        let source = SliceSource::new(&scene.frames, FRAMES, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
         let runner = Local::new(0).unwrap();
         let [pca, ..] = contenders();
         let pca = Trial::run(pca, &scene, &source, &runner).unwrap().psnr;
         let config = steradian_baselines::preset(steradian_baselines::PCP, COMPONENTS);
         let (_, low_rank) = LowRank::find(&config, &source, 0..FRAMES, None, "", &runner).unwrap();
-        let mut tally = Tally::default();
+        let mut tally = TrialScores::default();
         (0..FRAMES).for_each(|t| tally.add(&scene, t, low_rank.of(t).unwrap()));
         assert!(tally.psnr() > pca, "{} of the pursuit against {pca} of PCA", tally.psnr());
     }
@@ -202,7 +202,7 @@ mod tests {
         // Off by 10 everywhere; foreground where 50 of the 100 are, and at 30 other places.
         let reconstruction: Vec<f64> =
             (0..PIXELS).map(|pixel| if (50..130).contains(&pixel) { 120.0 + 10.0 } else { 120.0 }).collect();
-        let mut tally = Tally::default();
+        let mut tally = TrialScores::default();
         tally.add(&scene, 0, &reconstruction);
         assert!((tally.f1() - 100.0 / (100.0 + 30.0 + 50.0)).abs() < 1e-12);
         let mean = 100.0 + 300.0 * 80.0 / PIXELS as f64;

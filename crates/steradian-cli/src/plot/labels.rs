@@ -1,6 +1,6 @@
 //! Names beside points, placed so that none covers another.
 
-use super::scene::{MARK, Place};
+use super::drawing::{MARK, Place};
 
 /// A box on the picture: left, top, right, bottom.
 #[derive(Debug, Clone, Copy, PartialEq)]

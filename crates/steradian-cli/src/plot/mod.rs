@@ -1,18 +1,18 @@
 //! Pictures of results: one scene, drawn as SVG or as PNG.
 
 mod axis;
+mod drawing;
+mod font;
 mod labels;
 pub mod outlier_map;
 mod raster;
-mod scene;
 mod svg;
-mod typeface;
 
 use std::path::Path;
 
 use steradian::{Error, Result};
 
-use scene::Scene;
+use drawing::Drawing;
 
 /// How a picture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,12 +29,14 @@ impl Format {
         match path.extension().map(|ending| ending.to_ascii_lowercase()) {
             Some(ending) if ending == "svg" => Ok(Self::Svg),
             Some(ending) if ending == "png" => Ok(Self::Png),
-            _ => Err(Error::asked(format!("{}: a picture is .png or .svg; name the file so", path.display()))),
+            _ => {
+                Err(Error::invalid_argument(format!("{}: a picture is .png or .svg; name the file so", path.display())))
+            }
         }
     }
 
     /// The bytes of a picture.
-    pub fn bytes(self, scene: &Scene) -> Result<Vec<u8>> {
+    pub fn bytes(self, scene: &Drawing) -> Result<Vec<u8>> {
         match self {
             Self::Svg => Ok(svg::svg(scene).into_bytes()),
             Self::Png => raster::png(scene),

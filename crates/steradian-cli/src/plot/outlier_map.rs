@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use steradian::{Diagnosis, Flag};
 
 use super::axis::Axis;
+use super::drawing::{Anchor, Color, Drawing, Element, MARK, Mark, Place, Text};
+use super::font::Typeface;
 use super::labels::{Area, Labels, around};
-use super::scene::{Anchor, Color, MARK, Mark, Place, Scene, Shape, Text};
-use super::typeface::Typeface;
 
 /// What is drawn.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ fn look(flag: Flag) -> (Mark, Color, &'static str) {
 
 impl OutlierMap<'_> {
     /// The picture.
-    pub fn scene(&self) -> Scene {
+    pub fn scene(&self) -> Drawing {
         let typeface = Typeface::new();
         let frame = self.frame();
         let axes = self.axes();
@@ -69,7 +69,7 @@ impl OutlierMap<'_> {
         shapes.extend(self.cutoff_lines(&frame, &axes));
         shapes.extend(self.names(&typeface, frame, &axes, &places));
         let height = if self.is_strip() { STRIP_HEIGHT } else { HEIGHT };
-        Scene { width: WIDTH, height, title: self.title.to_string(), shapes }
+        Drawing { width: WIDTH, height, title: self.title.to_string(), shapes }
     }
 
     /// Without a cutoff of the orthogonal distance the subspace holds every sample: there is one distance to show.
@@ -109,7 +109,7 @@ impl OutlierMap<'_> {
         self.samples.iter().enumerate().map(place).collect()
     }
 
-    fn grid(&self, frame: &Area, axes: &[Axis; 2]) -> Vec<Shape> {
+    fn grid(&self, frame: &Area, axes: &[Axis; 2]) -> Vec<Element> {
         let mut shapes = Vec::new();
         for tick in axes[0].ticks() {
             let x = across(frame, tick.share);
@@ -139,14 +139,16 @@ impl OutlierMap<'_> {
             shapes.push(line([frame.left, frame.top], [frame.left, frame.bottom], 1.2, INK));
             let title = format!("orthogonal distance{}", logarithmic(&axes[1]));
             let at = [24.0, (frame.top + frame.bottom) / 2.0];
-            let Shape::Text(text) = words(at, 13.5, INK, Anchor::Middle, title) else { unreachable!("words are text") };
-            shapes.push(Shape::Text(Text { upright: true, ..text }));
+            let Element::Text(text) = words(at, 13.5, INK, Anchor::Middle, title) else {
+                unreachable!("words are text")
+            };
+            shapes.push(Element::Text(Text { upright: true, ..text }));
         }
         shapes
     }
 
     /// Title and legend.
-    fn heading(&self, typeface: &Typeface) -> Vec<Shape> {
+    fn heading(&self, typeface: &Typeface) -> Vec<Element> {
         let title = shortened(self.title, 100);
         let mut shapes = vec![words([FRAME_LEFT, 34.0], 17.0, INK, Anchor::Start, title)];
         let mut x = FRAME_LEFT + MARK;
@@ -155,7 +157,7 @@ impl OutlierMap<'_> {
             let count = self.samples.iter().filter(|sample| sample.flag == flag).count();
             let (ink, opacity) = if count == 0 { (FAINT, 0.35) } else { (INK, 1.0) };
             let name = format!("{name} {count}");
-            shapes.push(Shape::Marks { mark, color, opacity, places: vec![[x, 57.0]] });
+            shapes.push(Element::Marks { mark, color, opacity, places: vec![[x, 57.0]] });
             let width = typeface.width(&name, 12.5);
             shapes.push(words([x + 10.0, 61.5], 12.5, ink, Anchor::Start, name));
             x += 10.0 + width + 26.0;
@@ -169,7 +171,7 @@ impl OutlierMap<'_> {
     }
 
     /// Marks, or squares of density when there are many samples; the worst on top.
-    fn samples_drawn(&self, places: &[Option<Place>]) -> Vec<Shape> {
+    fn samples_drawn(&self, places: &[Option<Place>]) -> Vec<Element> {
         let of = |flag: Flag| -> Vec<Place> {
             let same = self.samples.iter().zip(places).filter(|(sample, _)| sample.flag == flag);
             same.filter_map(|(_, place)| *place).collect()
@@ -180,27 +182,27 @@ impl OutlierMap<'_> {
             let opacity = if flag == Flag::Regular { 0.55 } else { 0.85 };
             match dense {
                 true => tiles(&of(flag), color),
-                false => vec![Shape::Marks { mark, color, opacity, places: of(flag) }],
+                false => vec![Element::Marks { mark, color, opacity, places: of(flag) }],
             }
         };
-        let mut shapes: Vec<Shape> = Flag::ALL.into_iter().flat_map(draw).collect();
+        let mut shapes: Vec<Element> = Flag::ALL.into_iter().flat_map(draw).collect();
         if dense {
             // Within a density a name needs a mark to stand beside.
             let named = self.labels.iter().filter_map(|(i, _)| Some((self.samples.get(*i)?.flag, places[*i]?)));
             shapes.extend(named.map(|(flag, place)| {
                 let (mark, color, _) = look(flag);
-                Shape::Marks { mark, color: color.map(|c| c / 2), opacity: 1.0, places: vec![place] }
+                Element::Marks { mark, color: color.map(|c| c / 2), opacity: 1.0, places: vec![place] }
             }));
         }
         shapes
     }
 
-    fn cutoff_lines(&self, frame: &Area, axes: &[Axis; 2]) -> Vec<Shape> {
-        let dashed = |from, to| Shape::Line { from, to, width: 1.3, color: INK, dashed: true };
+    fn cutoff_lines(&self, frame: &Area, axes: &[Axis; 2]) -> Vec<Element> {
+        let dashed = |from, to| Element::Line { from, to, width: 1.3, color: INK, dashed: true };
         let mut shapes = Vec::new();
         for (text, line) in self.cutoff_words(frame, axes) {
             shapes.push(dashed(line[0], line[1]));
-            shapes.push(Shape::Text(text));
+            shapes.push(Element::Text(text));
         }
         shapes
     }
@@ -241,7 +243,7 @@ impl OutlierMap<'_> {
     }
 
     /// Labels beside their samples, each with a line to its mark when it is not next to it.
-    fn names(&self, typeface: &Typeface, frame: Area, axes: &[Axis; 2], places: &[Option<Place>]) -> Vec<Shape> {
+    fn names(&self, typeface: &Typeface, frame: Area, axes: &[Axis; 2], places: &[Option<Place>]) -> Vec<Element> {
         const SIZE: f64 = 11.5;
         let labelled: Vec<(Place, String)> = self
             .labels
@@ -288,12 +290,12 @@ fn upwards(frame: &Area, share: f64) -> f64 {
     frame.bottom - share * (frame.bottom - frame.top)
 }
 
-fn line(from: Place, to: Place, width: f64, color: Color) -> Shape {
-    Shape::Line { from, to, width, color, dashed: false }
+fn line(from: Place, to: Place, width: f64, color: Color) -> Element {
+    Element::Line { from, to, width, color, dashed: false }
 }
 
-fn words(at: Place, size: f64, color: Color, anchor: Anchor, words: String) -> Shape {
-    Shape::Text(Text { at, size, color, anchor, upright: false, words })
+fn words(at: Place, size: f64, color: Color, anchor: Anchor, words: String) -> Element {
+    Element::Text(Text { at, size, color, anchor, upright: false, words })
 }
 
 fn shortened(text: &str, most: usize) -> String {
@@ -304,7 +306,7 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 /// Squares that hold points, darker where there are more, by powers.
-fn tiles(places: &[Place], color: Color) -> Vec<Shape> {
+fn tiles(places: &[Place], color: Color) -> Vec<Element> {
     let mut counts: BTreeMap<[i32; 2], usize> = BTreeMap::new();
     for place in places {
         *counts.entry(place.map(|x| (x / TILE).floor() as i32)).or_default() += 1;
@@ -318,7 +320,7 @@ fn tiles(places: &[Place], color: Color) -> Vec<Shape> {
     let shape = |(shade, corners): (usize, Vec<Place>)| {
         // A tile with a single point must still be seen.
         let opacity = 0.35 + 0.65 * shade as f64 / (SHADES - 1) as f64;
-        Shape::Tiles { side: TILE, color, opacity, corners }
+        Element::Tiles { side: TILE, color, opacity, corners }
     };
     shades.into_iter().enumerate().filter(|(_, corners)| !corners.is_empty()).map(shape).collect()
 }

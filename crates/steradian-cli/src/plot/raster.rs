@@ -3,14 +3,14 @@
 use steradian::{Error, Result};
 use tiny_skia::{FillRule, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 
-use super::scene::{Anchor, Color, MARK, Mark, Place, Scene, Shape, Text};
-use super::typeface::Typeface;
+use super::drawing::{Anchor, Color, Drawing, Element, MARK, Mark, Place, Text};
+use super::font::Typeface;
 
 /// Pixels to a unit.
 const SCALE: f32 = 2.0;
 
 /// The bytes of a picture.
-pub fn png(scene: &Scene) -> Result<Vec<u8>> {
+pub fn png(scene: &Drawing) -> Result<Vec<u8>> {
     let pixels = paint(scene)?;
     // Nothing is transparent, so color is as it is stored, and the fourth byte says nothing.
     let colors: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
@@ -24,10 +24,10 @@ pub fn png(scene: &Scene) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn paint(scene: &Scene) -> Result<Pixmap> {
+fn paint(scene: &Drawing) -> Result<Pixmap> {
     let [width, height] = [scene.width, scene.height].map(|side| (side as f32 * SCALE).ceil() as u32);
     let mut pixels = Pixmap::new(width, height)
-        .ok_or_else(|| Error::asked(format!("a picture of {width} x {height} pixels cannot be made")))?;
+        .ok_or_else(|| Error::invalid_argument(format!("a picture of {width} x {height} pixels cannot be made")))?;
     pixels.fill(tiny_skia::Color::WHITE);
     let typeface = Typeface::new();
     for shape in &scene.shapes {
@@ -36,10 +36,10 @@ fn paint(scene: &Scene) -> Result<Pixmap> {
     Ok(pixels)
 }
 
-fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
+fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Element) {
     let scale = Transform::from_scale(SCALE, SCALE);
     match shape {
-        Shape::Line { from, to, width, color, dashed } => {
+        Element::Line { from, to, width, color, dashed } => {
             let mut path = PathBuilder::new();
             path.move_to(from[0] as f32, from[1] as f32);
             path.line_to(to[0] as f32, to[1] as f32);
@@ -49,12 +49,12 @@ fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
                 pixels.stroke_path(&path, &ink(*color, 1.0), &stroke, scale, None);
             }
         }
-        Shape::Text(text) => {
+        Element::Text(text) => {
             if let Some(path) = typeface.outline(&text.words, text.size, start(typeface, text), text.upright) {
                 pixels.fill_path(&path, &ink(text.color, 1.0), FillRule::Winding, scale, None);
             }
         }
-        Shape::Marks { mark, color, opacity, places } => {
+        Element::Marks { mark, color, opacity, places } => {
             if let Some(path) = form(*mark) {
                 for place in places {
                     let there = scale.pre_translate(place[0] as f32, place[1] as f32);
@@ -62,7 +62,7 @@ fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
                 }
             }
         }
-        Shape::Tiles { side, color, opacity, corners } => {
+        Element::Tiles { side, color, opacity, corners } => {
             for corner in corners {
                 if let Some(tile) = Rect::from_xywh(corner[0] as f32, corner[1] as f32, *side as f32, *side as f32) {
                     pixels.fill_rect(tile, &ink(*color, *opacity), scale, None);
@@ -110,8 +110,8 @@ mod tests {
     #[test]
     fn a_mark_is_where_it_should_be() {
         let shapes =
-            vec![Shape::Marks { mark: Mark::Square, color: [200, 0, 0], opacity: 1.0, places: vec![[10.0, 5.0]] }];
-        let scene = Scene { width: 20.0, height: 10.0, title: String::new(), shapes };
+            vec![Element::Marks { mark: Mark::Square, color: [200, 0, 0], opacity: 1.0, places: vec![[10.0, 5.0]] }];
+        let scene = Drawing { width: 20.0, height: 10.0, title: String::new(), shapes };
         let pixels = paint(&scene).unwrap();
         let at = |x: u32, y: u32| pixels.pixel(x, y).map(|p| [p.red(), p.green(), p.blue()]);
         assert_eq!((pixels.width(), pixels.height()), (40, 20));

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::scene::{Anchor, Color, MARK, Mark, Scene, Shape, Text};
+use super::drawing::{Anchor, Color, Drawing, Element, MARK, Mark, Text};
 
 /// The text of a picture. Places have one decimal, so that many points stay a small file.
-pub fn svg(scene: &Scene) -> String {
+pub fn svg(scene: &Drawing) -> String {
     let (width, height) = (Short(scene.width), Short(scene.height));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
@@ -20,10 +20,10 @@ pub fn svg(scene: &Scene) -> String {
     out
 }
 
-fn draw(out: &mut String, index: usize, shape: &Shape) {
+fn draw(out: &mut String, index: usize, shape: &Element) {
     // Writing to a string does not fail.
     let _ = match shape {
-        Shape::Line { from, to, width, color, dashed } => {
+        Element::Line { from, to, width, color, dashed } => {
             let dashes = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
             let ([x1, y1], [x2, y2]) = (from.map(Short), to.map(Short));
             writeln!(
@@ -33,8 +33,8 @@ fn draw(out: &mut String, index: usize, shape: &Shape) {
                 Short(*width)
             )
         }
-        Shape::Text(text) => writeln!(out, "{}", words(text)),
-        Shape::Marks { mark, color, opacity, places } => {
+        Element::Text(text) => writeln!(out, "{}", words(text)),
+        Element::Marks { mark, color, opacity, places } => {
             let form = form(*mark);
             let _ = writeln!(
                 out,
@@ -46,7 +46,7 @@ fn draw(out: &mut String, index: usize, shape: &Shape) {
                 writeln!(out, "<use href=\"#m{index}\" x=\"{x}\" y=\"{y}\"/>")
             })
         }
-        Shape::Tiles { side, color, opacity, corners } => {
+        Element::Tiles { side, color, opacity, corners } => {
             let _ = write!(out, "<path fill=\"{}\" fill-opacity=\"{opacity:.2}\" d=\"", hex(*color));
             let side = Short(*side);
             for corner in corners {
@@ -126,10 +126,10 @@ mod tests {
     #[test]
     fn each_shape_has_its_element() {
         let shapes = vec![
-            Shape::Line { from: [0.0, 1.0], to: [2.0, 3.0], width: 1.0, color: [0; 3], dashed: true },
-            Shape::Marks { mark: Mark::Circle, color: [0; 3], opacity: 0.5, places: vec![[1.0, 2.0], [3.0, 4.0]] },
-            Shape::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
-            Shape::Text(Text {
+            Element::Line { from: [0.0, 1.0], to: [2.0, 3.0], width: 1.0, color: [0; 3], dashed: true },
+            Element::Marks { mark: Mark::Circle, color: [0; 3], opacity: 0.5, places: vec![[1.0, 2.0], [3.0, 4.0]] },
+            Element::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
+            Element::Text(Text {
                 at: [5.0, 6.0],
                 size: 12.0,
                 color: [0; 3],
@@ -138,7 +138,7 @@ mod tests {
                 words: "x < y".into(),
             }),
         ];
-        let text = svg(&Scene { width: 20.0, height: 10.0, title: "t".into(), shapes });
+        let text = svg(&Drawing { width: 20.0, height: 10.0, title: "t".into(), shapes });
         for part in [
             "viewBox=\"0 0 20 10\"",
             "stroke-dasharray",

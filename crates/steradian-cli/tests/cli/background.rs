@@ -97,12 +97,12 @@ fn scored(masks: &[u8], truth: &[u8]) -> [f64; 3] {
     let count = |found: u8, true_level: u8| {
         masks.iter().zip(truth).filter(|(a, b)| (**a, **b) == (found, true_level)).count() as f64
     };
-    let (hits, false_alarms, misses) = (count(255, 255), count(255, 0), count(0, 255));
+    let (hits, false_positives, false_negatives) = (count(255, 255), count(255, 0), count(0, 255));
     let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
     [
-        share(hits, hits + false_alarms),
-        share(hits, hits + misses),
-        share(2.0 * hits, 2.0 * hits + false_alarms + misses),
+        share(hits, hits + false_positives),
+        share(hits, hits + false_negatives),
+        share(2.0 * hits, 2.0 * hits + false_positives + false_negatives),
     ]
 }
 

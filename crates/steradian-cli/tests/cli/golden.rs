@@ -69,8 +69,8 @@ fn every_case_through_every_solver() {
             let model = Model::from_bytes(&lab.read("m")).unwrap();
             case.check("mean", &model.center, &case.array("mean"));
             case.check("Q", model.components.transposed().data(), &case.array("Q"));
-            case.check("eig", model.shares.as_ref().unwrap(), &case.array("eig"));
-            let kept: Vec<f64> = model.kept.iter().map(|&k| f64::from(u8::from(k))).collect();
+            case.check("eig", model.angular_eigenvalues.as_ref().unwrap(), &case.array("eig"));
+            let kept: Vec<f64> = model.support.iter().map(|&k| f64::from(u8::from(k))).collect();
             assert_eq!(kept, case.array("kept"), "{}", case.meta["name"]);
             if let Some(cone) = &model.cone {
                 let tau: Vec<f64> = cone.tau.iter().map(|&tau| tau as f64).collect();
@@ -94,7 +94,7 @@ fn tables_give_the_same_numbers() {
         lab.ok(&format!("fit x.csv -o m {}", case.options()));
         let model = Model::from_bytes(&lab.read("m")).unwrap();
         case.check("mean", &model.center, &case.array("mean"));
-        case.check("eig", model.shares.as_ref().unwrap(), &case.array("eig"));
+        case.check("eig", model.angular_eigenvalues.as_ref().unwrap(), &case.array("eig"));
         count += 1;
     }
     assert!(count > 0);

@@ -1,8 +1,9 @@
 //! Scenes whose truth is known: a textured wall, light that changes, a square that crosses or rests.
 
-use steradian::{Config, Error, Local, Memory, Method, Model};
+use steradian::{Config, Error, Local, Method, Model, SliceSource};
 use steradian_clips::{
-    BackgroundError, COMPONENTS, FrameRange, Separator, TRAINING_FRAMES, Tally, fit_scene, with_clip_statistics,
+    BackgroundError, COMPONENTS, ConfusionCounts, FrameRange, Separator, TRAINING_FRAMES, fit_scene,
+    with_clip_statistics,
 };
 
 const HEIGHT: usize = 40;
@@ -11,7 +12,7 @@ const PIXELS: usize = HEIGHT * WIDTH;
 const SIDE: usize = 12;
 
 /// A clip and its truth.
-struct Made {
+struct MadeClip {
     frames: Vec<u8>,
     count: usize,
     /// 255 where the square is.
@@ -21,7 +22,7 @@ struct Made {
 
 /// How a clip is made.
 #[derive(Clone, Copy)]
-struct Recipe {
+struct ClipSpec {
     count: usize,
     /// Gray levels of noise, at most.
     noise: f64,
@@ -31,7 +32,7 @@ struct Recipe {
     rests: f64,
 }
 
-const PLAIN: Recipe = Recipe { count: 60, noise: 3.0, switch: 1.0, rests: 0.0 };
+const PLAIN: ClipSpec = ClipSpec { count: 60, noise: 3.0, switch: 1.0, rests: 0.0 };
 
 fn noise(index: usize) -> f64 {
     let mut z = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -40,7 +41,7 @@ fn noise(index: usize) -> f64 {
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
 }
 
-fn make(recipe: Recipe) -> Made {
+fn make(recipe: ClipSpec) -> MadeClip {
     let wall: Vec<f64> = (0..PIXELS)
         .map(|at| 110.0 + 40.0 * ((at % WIDTH) as f64 / 5.0).sin() + 30.0 * ((at / WIDTH) as f64 / 7.0).cos())
         .collect();
@@ -58,12 +59,12 @@ fn make(recipe: Recipe) -> Made {
             truth.push(255 * u8::from(inside));
         }
     }
-    Made { frames, count: recipe.count, truth, wall }
+    MadeClip { frames, count: recipe.count, truth, wall }
 }
 
-impl Made {
-    fn source(&self) -> Memory<'_, u8> {
-        Memory::new(&self.frames, self.count, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap()
+impl MadeClip {
+    fn source(&self) -> SliceSource<'_, u8> {
+        SliceSource::new(&self.frames, self.count, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap()
     }
 
     fn frame(&self, t: usize) -> &[u8] {
@@ -72,7 +73,7 @@ impl Made {
 
     fn f1(&self, model: &Model) -> f64 {
         let separator = Separator::new(model).unwrap();
-        let mut tally = Tally::default();
+        let mut tally = ConfusionCounts::default();
         for t in 0..self.count {
             tally.add(&separator.separate(self.frame(t)).mask, &self.truth[t * PIXELS..(t + 1) * PIXELS], None);
         }
@@ -86,13 +87,13 @@ impl Made {
     }
 }
 
-fn scene(made: &Made) -> Model {
+fn scene(made: &MadeClip) -> Model {
     fit_scene(&made.source(), COMPONENTS, &Local::new(2).unwrap()).unwrap()
 }
 
 #[test]
 fn what_crosses_is_found_and_the_wall_is_whole() {
-    for recipe in [PLAIN, Recipe { noise: 0.0, ..PLAIN }, Recipe { noise: 8.0, ..PLAIN }] {
+    for recipe in [PLAIN, ClipSpec { noise: 0.0, ..PLAIN }, ClipSpec { noise: 8.0, ..PLAIN }] {
         let made = make(recipe);
         let model = scene(&made);
         let (f1, psnr) = (made.f1(&model), made.psnr(&model, 1.0));
@@ -104,7 +105,7 @@ fn what_crosses_is_found_and_the_wall_is_whole() {
 fn a_switched_light_is_light_and_not_foreground() {
     for switch in [0.6, 1.2, 0.35] {
         for (rests, least) in [(0.0, 0.9), (0.2, 0.8)] {
-            let made = make(Recipe { switch, rests, ..PLAIN });
+            let made = make(ClipSpec { switch, rests, ..PLAIN });
             let f1 = made.f1(&scene(&made));
             assert!(f1 > least, "light times {switch}, rests for {rests}: F1 {f1}");
         }
@@ -113,7 +114,7 @@ fn a_switched_light_is_light_and_not_foreground() {
 
 #[test]
 fn who_rests_does_not_become_furniture() {
-    let made = make(Recipe { rests: 0.3, ..PLAIN });
+    let made = make(ClipSpec { rests: 0.3, ..PLAIN });
     let model = scene(&made);
     let (f1, psnr) = (made.f1(&model), made.psnr(&model, 1.0));
     assert!(f1 > 0.9 && psnr > 32.0, "F1 {f1}, PSNR {psnr}");
@@ -121,21 +122,21 @@ fn who_rests_does_not_become_furniture() {
 
 #[test]
 fn a_scene_learnt_from_some_frames_serves_others() {
-    let made = make(Recipe { count: 90, ..PLAIN });
+    let made = make(ClipSpec { count: 90, ..PLAIN });
     let source = made.source();
     let runner = Local::new(1).unwrap();
     let model = fit_scene(&FrameRange::new(&source, 10..50).unwrap(), COMPONENTS, &runner).unwrap();
-    assert_eq!((model.shape.samples, model.kept.len(), model.n_kept()), (40, 40, 40));
+    assert_eq!((model.shape.samples, model.support.len(), model.n_support()), (40, 40, 40));
     let f1 = made.f1(&model);
     assert!(f1 > 0.93, "{f1}");
     for range in [0..91, 5..5, 95..99] {
-        assert!(matches!(FrameRange::new(&source, range), Err(Error::Asked(_))));
+        assert!(matches!(FrameRange::new(&source, range), Err(Error::InvalidArgument { .. })));
     }
 }
 
 #[test]
 fn threads_and_files_do_not_change_the_answer() {
-    let made = make(Recipe { switch: 0.7, ..PLAIN });
+    let made = make(ClipSpec { switch: 0.7, ..PLAIN });
     let fits: Vec<Vec<u8>> = [1, 2, 7]
         .map(|threads| {
             let model = fit_scene(&made.source(), COMPONENTS, &Local::new(threads).unwrap()).unwrap();
@@ -154,10 +155,10 @@ fn threads_and_files_do_not_change_the_answer() {
 
 #[test]
 fn long_clips_are_learnt_from_frames_spread_over_them() {
-    let made = make(Recipe { count: 2 * TRAINING_FRAMES + 30, ..PLAIN });
+    let made = make(ClipSpec { count: 2 * TRAINING_FRAMES + 30, ..PLAIN });
     let model = scene(&made);
-    assert_eq!((model.kept.len(), model.n_kept()), (made.count, TRAINING_FRAMES));
-    let (first, last) = (&model.kept[..made.count / 2], &model.kept[made.count / 2..]);
+    assert_eq!((model.support.len(), model.n_support()), (made.count, TRAINING_FRAMES));
+    let (first, last) = (&model.support[..made.count / 2], &model.support[made.count / 2..]);
     let count = |kept: &[bool]| kept.iter().filter(|&&k| k).count();
     assert!(count(first).abs_diff(count(last)) <= 1);
 }
@@ -199,7 +200,7 @@ fn a_known_background_is_taken_as_it_is() {
     let made = make(PLAIN);
     let separator = Separator::new(&scene(&made)).unwrap();
     let background: Vec<u8> = made.wall.iter().map(|level| level.round() as u8).collect();
-    let mut tally = Tally::default();
+    let mut tally = ConfusionCounts::default();
     for t in 0..made.count {
         let separated = separator.separate_from(made.frame(t), &made.wall);
         assert_eq!(separated.background, background);
@@ -223,21 +224,21 @@ fn clips_without_a_scene_are_refused() {
     let first = same.frame(0).to_vec();
     same.frames = first.repeat(same.count);
     let error = fit_scene(&same.source(), COMPONENTS, &runner).unwrap_err();
-    assert!(matches!(error, Error::Data(_)) && error.to_string().contains("all 60 frames are equal"), "{error}");
+    assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains("all 60 frames are equal"), "{error}");
     let black = vec![0u8; 5 * PIXELS];
-    let black = Memory::new(&black, 5, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
-    assert!(matches!(fit_scene(&black, COMPONENTS, &runner), Err(Error::Data(_))));
-    let one = Memory::new(&first, 1, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
+    let black = SliceSource::new(&black, 5, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
+    assert!(matches!(fit_scene(&black, COMPONENTS, &runner), Err(Error::InvalidData(_))));
+    let one = SliceSource::new(&first, 1, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
     let error = fit_scene(&one, COMPONENTS, &runner).unwrap_err();
     assert!(error.to_string().contains("1 frame"), "{error}");
-    let flat = Memory::new(&same.frames, same.count, PIXELS).unwrap();
+    let flat = SliceSource::new(&same.frames, same.count, PIXELS).unwrap();
     assert!(fit_scene(&flat, COMPONENTS, &runner).unwrap_err().to_string().contains("no clip"));
-    assert!(matches!(fit_scene(&same.source(), 0, &runner), Err(Error::Asked(_))));
+    assert!(matches!(fit_scene(&same.source(), 0, &runner), Err(Error::InvalidArgument { .. })));
 }
 
 #[test]
 fn two_frames_are_a_clip() {
-    let mut made = make(Recipe { count: 2, ..PLAIN });
+    let mut made = make(ClipSpec { count: 2, ..PLAIN });
     made.truth.truncate(2 * PIXELS);
     let model = scene(&made);
     assert!(model.n_components() <= 2);

@@ -1,7 +1,7 @@
 //! A ball under many lights, with a bar that casts a shadow: what is below the shadow is known.
 
-use steradian::{Config, Error, Local, Memory, Method};
-use steradian_clips::{Darkness, FACE_COMPONENTS, trusted_reconstruction, without_shadows};
+use steradian::{Config, Error, Local, Method, SliceSource};
+use steradian_clips::{Darkness, FACE_COMPONENTS, remove_shadows, trusted_reconstruction};
 
 const SIDE: usize = 48;
 const PIXELS: usize = SIDE * SIDE;
@@ -41,9 +41,9 @@ fn below_shadow(seen: &[u8], truth: &[u8], found: &[u8]) -> f64 {
 #[test]
 fn what_is_below_a_shadow_is_found() {
     let (seen, truth) = ball();
-    let source = Memory::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+    let source = SliceSource::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
     let runner = Local::new(2).unwrap();
-    let filled = without_shadows(&source, FACE_COMPONENTS, &runner).unwrap();
+    let filled = remove_shadows(&source, FACE_COMPONENTS, &runner).unwrap();
     let mut pca = Vec::new();
     let model = steradian::fit(&Config::new(Method::Pca, FACE_COMPONENTS), &source, &runner).unwrap();
     runner
@@ -58,7 +58,7 @@ fn what_is_below_a_shadow_is_found() {
     darkness.add(&seen, &filled);
     assert!(darkness.lit_share() > 0.9 && darkness.lit_error() < 4.0, "{darkness:?}");
     // Threads do not change a bit of it.
-    assert_eq!(without_shadows(&source, FACE_COMPONENTS, &Local::new(1).unwrap()).unwrap(), filled);
+    assert_eq!(remove_shadows(&source, FACE_COMPONENTS, &Local::new(1).unwrap()).unwrap(), filled);
 
     // Components of another method, with scores that distrust the shadow.
     let robust = steradian::fit(&Config::new(Method::Robust, FACE_COMPONENTS), &source, &runner).unwrap();
@@ -70,9 +70,9 @@ fn what_is_below_a_shadow_is_found() {
 fn too_few_pictures_and_no_components_are_refused() {
     let runner = Local::new(1).unwrap();
     let picture = vec![100u8; PIXELS];
-    let one = Memory::new(&picture, 1, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
-    assert!(matches!(without_shadows(&one, 3, &runner), Err(Error::Data(_))));
+    let one = SliceSource::new(&picture, 1, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+    assert!(matches!(remove_shadows(&one, 3, &runner), Err(Error::InvalidData(_))));
     let (seen, _) = ball();
-    let source = Memory::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
-    assert!(matches!(without_shadows(&source, 0, &runner), Err(Error::Asked(_))));
+    let source = SliceSource::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+    assert!(matches!(remove_shadows(&source, 0, &runner), Err(Error::InvalidArgument { .. })));
 }

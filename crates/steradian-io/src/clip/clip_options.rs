@@ -4,7 +4,7 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use crate::clip::picture::Color;
+use crate::clip::image::Color;
 
 /// Which frames of a clip are read, and at what size.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,13 +31,13 @@ impl ClipOptions {
     /// Fails when the options contradict each other.
     pub(crate) fn check(&self) -> Result<()> {
         if self.every == 0 {
-            return Err(Error::asked("--every 0 reads no frame; give 1 for all frames or more"));
+            return Err(Error::invalid_argument("--every 0 reads no frame; give 1 for all frames or more"));
         }
         if !(self.scale > 0.0 && self.scale <= 1.0) {
-            return Err(Error::asked(format!("--scale {} is not above 0 and at most 1", self.scale)));
+            return Err(Error::invalid_argument(format!("--scale {} is not above 0 and at most 1", self.scale)));
         }
         match self.to {
-            Some(to) if to <= self.from => Err(Error::asked(format!(
+            Some(to) if to <= self.from => Err(Error::invalid_argument(format!(
                 "--from {} --to {to} holds no frame; frames count from 0, and --to is the first that is left out",
                 self.from
             ))),
@@ -58,7 +58,7 @@ impl ClipOptions {
     /// Fails when the options name frames beyond the last of the clip.
     pub(crate) fn require_inside(&self, path: &Path, frames: usize) -> Result<()> {
         let beyond = |option: &str, value: usize| {
-            Err(Error::asked(format!(
+            Err(Error::invalid_argument(format!(
                 "{}: {option} {value} lies outside the clip, which has {frames} frames; give at most {}",
                 path.display(),
                 if option == "--from" { frames.saturating_sub(1) } else { frames }

@@ -13,9 +13,9 @@ use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Sourc
 use crate::clip::clip_options::ClipOptions;
 #[cfg(feature = "images")]
 use crate::clip::gif::spool_gif;
+use crate::clip::image::{Color, Image};
 #[cfg(feature = "images")]
 use crate::clip::image_folder::spool_folder;
-use crate::clip::picture::{Color, Picture};
 use crate::clip::spool::{Spool, Spooled};
 #[cfg(feature = "video")]
 use crate::clip::video_reader::spool_video;
@@ -36,7 +36,7 @@ const OTHER_CLIP: &str = "save the frames as an (n, height, width) .npy of uint8
 #[derive(Debug)]
 pub struct Clip {
     path: PathBuf,
-    place: Place,
+    place: FrameStore,
     shape: Shape,
     colors: Option<Mapped>,
     numbers: Vec<u64>,
@@ -44,7 +44,7 @@ pub struct Clip {
 }
 
 #[derive(Debug)]
-enum Place {
+enum FrameStore {
     /// An array of bytes, from this sample on.
     Array(NpySource, usize),
     /// A temporary file.
@@ -63,7 +63,10 @@ impl Clip {
         let mut head = Vec::new();
         Read::by_ref(&mut file).take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         if bytes == 0 {
-            return Err(Error::data(format!("{}: the file is empty (0 bytes); a clip is expected", path.display())));
+            return Err(Error::invalid_data(format!(
+                "{}: the file is empty (0 bytes); a clip is expected",
+                path.display()
+            )));
         }
         if head.starts_with(MAGIC) || path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy")) {
             return Self::array(path, options);
@@ -72,7 +75,7 @@ impl Clip {
             return Self::gif(path, options);
         }
         if is_one_image(&head) {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{}: this is one image, and a clip has many; give the folder of its frames",
                 path.display()
             )));
@@ -119,14 +122,14 @@ impl Clip {
                 None => format!("{} x {} numbers without an image size", shape.samples, shape.features),
                 Some((h, w)) => format!("{} x {h} x {w} of {}", shape.samples, shape.element),
             };
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{}: the array is {what}; a clip is (frames, height, width) of uint8: convert with X.astype('uint8') once \
                  its numbers run from 0 to 255",
                 path.display()
             )));
         };
         if options.color {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: the array holds gray levels, so there are no colours to keep; leave --color out, or give a video or a folder of \
                  images",
                 path.display()
@@ -139,7 +142,7 @@ impl Clip {
             let kept = Shape { samples: end - options.from, ..shape };
             return Ok(Self {
                 path: path.into(),
-                place: Place::Array(array, options.from),
+                place: FrameStore::Array(array, options.from),
                 shape: kept,
                 colors: None,
                 numbers,
@@ -151,7 +154,7 @@ impl Clip {
             array.visit(frame..frame + 1, &mut |block| {
                 let BlockData::U8(rows) = block.data() else { unreachable!("checked above") };
                 let pixels = (0..rows.columns()).map(|pixel| rows.get(0, pixel)).collect();
-                spool.add(&[Picture { height, width, color: Color::Gray, pixels }], frame as u64)
+                spool.add(&[Image { height, width, color: Color::Gray, pixels }], frame as u64)
             })?;
         }
         Ok(Self::decoded(path, spool.finish()?, None))
@@ -161,7 +164,7 @@ impl Clip {
         let Spooled { size: (height, width), numbers, gray, colors } = kept;
         let (samples, features) = (numbers.len(), height * width);
         let shape = Shape { samples, features, element: ElementType::U8, image: Some((height, width)) };
-        Self { path: path.into(), place: Place::Decoded(gray), shape, colors, numbers, rate }
+        Self { path: path.into(), place: FrameStore::Decoded(gray), shape, colors, numbers, rate }
     }
 
     /// Where it was opened.
@@ -187,8 +190,8 @@ impl Clip {
     /// Bytes of the temporary files that the clip was decoded into; 0 when it is read in place.
     pub fn temporary_bytes(&self) -> u64 {
         let views = match self.place {
-            Place::Array(..) => 0,
-            Place::Decoded(_) => {
+            FrameStore::Array(..) => 0,
+            FrameStore::Decoded(_) => {
                 Color::Gray.channels() + self.colors.iter().map(|_| Color::Rgb.channels()).sum::<usize>()
             }
         };
@@ -214,9 +217,9 @@ impl Source for Clip {
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         check_rows(&self.path, &rows, self.shape.samples)?;
         match &self.place {
-            Place::Array(array, first) => array
+            FrameStore::Array(array, first) => array
                 .visit(first + rows.start..first + rows.end, &mut |block| visit(Block::new(rows.start, block.data()))),
-            Place::Decoded(file) => {
+            FrameStore::Decoded(file) => {
                 let frame = self.shape.features;
                 let bytes = rows.start * frame..rows.end * frame;
                 file.prepare(bytes.clone());

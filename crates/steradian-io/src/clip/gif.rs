@@ -14,7 +14,7 @@ use crate::clip::spool::{Spool, Spooled};
 
 /// Decodes the chosen frames of a GIF.
 pub(crate) fn spool_gif(path: &Path, options: &ClipOptions) -> Result<Spooled> {
-    let broken = |e: image::ImageError| Error::broken(path, format!("the GIF cannot be decoded: {e}"));
+    let broken = |e: image::ImageError| Error::corrupt_file(path, format!("the GIF cannot be decoded: {e}"));
     let file = BufReader::new(File::open(path).map_err(|e| Error::io(path, e))?);
     let mut spool = Spool::new(path, options)?;
     let mut count = 0;

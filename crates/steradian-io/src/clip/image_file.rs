@@ -14,14 +14,14 @@ use image::{DynamicImage, ImageReader};
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::picture::{Color, Picture};
+use crate::clip::image::{Color, Image};
 
 /// The end of a JPEG file; decoders fill up what is missing with gray and call it done.
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 /// How far from the end of a file a JPEG may end: some cameras append a few bytes.
 const JPEG_TAIL: usize = 4096;
 
-impl Picture {
+impl Image {
     /// Reads PNG, JPEG, BMP, PNM, TIFF or the first picture of a GIF, by content, as gray levels.
     pub fn read_gray(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -37,7 +37,7 @@ impl Picture {
                 .map(<Vec<[u8; 3]>>::into_flattened),
         };
         let Some(pixels) = pixels else {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{}: the image holds floating-point numbers, which have no agreed white; save it with 8 or 16 bits",
                 path.display()
             )));
@@ -51,19 +51,19 @@ pub(crate) fn decode(path: &Path) -> Result<DynamicImage> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let tail = &bytes[bytes.len().saturating_sub(JPEG_TAIL)..];
     if bytes.starts_with(&[0xff, 0xd8]) && !tail.windows(2).any(|pair| pair == JPEG_END) {
-        return Err(Error::broken(path, "the JPEG image is cut short: its end is missing; copy it again"));
+        return Err(Error::corrupt_file(path, "the JPEG image is cut short: its end is missing; copy it again"));
     }
     let reader =
         ImageReader::new(std::io::Cursor::new(&bytes)).with_guessed_format().map_err(|e| Error::io(path, e))?;
     if reader.format().is_none() {
-        return Err(Error::broken(path, "this is no image that is read: PNG, JPEG, BMP, PGM, TIFF or GIF"));
+        return Err(Error::corrupt_file(path, "this is no image that is read: PNG, JPEG, BMP, PGM, TIFF or GIF"));
     }
-    reader.decode().map_err(|e| Error::broken(path, format!("the image cannot be decoded: {e}")))
+    reader.decode().map_err(|e| Error::corrupt_file(path, format!("the image cannot be decoded: {e}")))
 }
 
 /// The pixels of a decoded image in each of the [`ClipOptions::views`].
-pub(crate) fn views(path: &Path, decoded: &DynamicImage, options: &ClipOptions) -> Result<Vec<Picture>> {
-    options.views().iter().map(|color| Picture::from_decoded(path, decoded, *color)).collect()
+pub(crate) fn views(path: &Path, decoded: &DynamicImage, options: &ClipOptions) -> Result<Vec<Image>> {
+    options.views().iter().map(|color| Image::from_decoded(path, decoded, *color)).collect()
 }
 
 /// What becomes of each pixel, given its colour and how much it covers; nothing where these are no bytes or words.

@@ -27,7 +27,7 @@ pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     if images.is_empty() {
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "{}: the folder holds no images (and {others} other entries); give a folder of PNG, JPEG, BMP, PGM, TIFF or GIF files",
             folder.display()
         )));
@@ -48,7 +48,7 @@ pub(crate) fn spool_folder(path: &Path, options: &ClipOptions) -> Result<Spooled
         let (before, size) = *first.get_or_insert((file, views[0].size()));
         if size != views[0].size() {
             let ((h, w), (y, x)) = (size, views[0].size());
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{} is {h} x {w} (height x width) but {} is {y} x {x}; frames of a clip have one size",
                 before.display(),
                 file.display()

@@ -4,11 +4,11 @@ pub(crate) mod clip_options;
 pub(crate) mod clip_source;
 #[cfg(feature = "images")]
 pub(crate) mod gif;
+pub(crate) mod image;
 #[cfg(feature = "images")]
 pub(crate) mod image_file;
 #[cfg(feature = "images")]
 pub(crate) mod image_folder;
-pub(crate) mod picture;
 pub(crate) mod spool;
 #[cfg(feature = "video")]
 pub(crate) mod video_reader;

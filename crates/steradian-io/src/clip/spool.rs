@@ -8,7 +8,7 @@ use std::path::Path;
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::picture::Picture;
+use crate::clip::image::Image;
 use crate::npy::mmap::Mapped;
 
 /// Frames of one size that are being kept.
@@ -42,11 +42,14 @@ impl<'a> Spool<'a> {
     }
 
     /// Adds a frame, in each of the [`ClipOptions::views`].
-    pub(crate) fn add(&mut self, views: &[Picture], number: u64) -> Result<()> {
+    pub(crate) fn add(&mut self, views: &[Image], number: u64) -> Result<()> {
         for (picture, file) in views.iter().zip(&mut self.files) {
             let size = self.options.size(picture.size());
             if *self.size.get_or_insert(size) != size {
-                return Err(Error::broken(self.path, format!("frame {number} has another size than those before it")));
+                return Err(Error::corrupt_file(
+                    self.path,
+                    format!("frame {number} has another size than those before it"),
+                ));
             }
             file.write_all(&picture.shrunk(size).pixels).map_err(|e| no_room(&e))?;
         }
@@ -57,7 +60,7 @@ impl<'a> Spool<'a> {
     /// All of them, ready to be read.
     pub(crate) fn finish(self) -> Result<Spooled> {
         let Some(size) = self.size else {
-            return Err(Error::data(format!("{}: the clip holds no frame", self.path.display())));
+            return Err(Error::invalid_data(format!("{}: the clip holds no frame", self.path.display())));
         };
         let pixels = (self.numbers.len() * size.0 * size.1) as u64;
         let mut kept = self.files.into_iter().zip(self.options.views()).map(|(file, color)| {

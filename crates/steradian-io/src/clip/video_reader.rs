@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::picture::{Color, Picture};
+use crate::clip::image::{Color, Image};
 use crate::clip::spool::{Spool, Spooled};
 
 /// Containers round the number of frames; fewer than this share of it is a loss.
@@ -20,7 +20,7 @@ const DECLARED_SHARE: f64 = 0.95;
 /// So many frames may be missing in any case: edit lists cut a few.
 const DECLARED_SLACK: f64 = 2.0;
 /// How much of a decoder's complaint is shown.
-const LAST_WORDS: usize = 400;
+const STDERR_TAIL_BYTES: usize = 400;
 
 /// What a file says of itself.
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +70,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// The next frame, or nothing after the last.
-    fn next_frame(&mut self) -> Result<Option<Picture>> {
+    fn next_frame(&mut self) -> Result<Option<Image>> {
         let image = read_pnm(&mut self.pipe, self.color).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => self.lost("a frame ends in its middle"),
             _ => Error::io(self.path, e),
@@ -85,7 +85,7 @@ impl<'a> Decoder<'a> {
         drop(self.pipe);
         let status = self.child.wait().map_err(|e| Error::io(self.path, e))?;
         let words = self.complaints.join().unwrap_or_default();
-        let words = last_words(&words);
+        let words = stderr_tail(&words);
         let (path, frames) = (self.path, self.frames);
         if !status.success() || !words.is_empty() {
             let words = if words.is_empty() { format!("it ended with {status}") } else { words };
@@ -142,7 +142,7 @@ pub(crate) fn spool_video(path: &Path, options: &ClipOptions) -> Result<(Spooled
 }
 
 fn damaged(path: &Path, frames: u64, why: &str) -> Error {
-    Error::broken(
+    Error::corrupt_file(
         path,
         format!(
             "the video could not be decoded to its end: {frames} frames came, then {why}; a part is not taken for the whole. \
@@ -161,12 +161,15 @@ fn probe(path: &Path) -> Result<Declared> {
         .map_err(|e| cannot_start("ffprobe", path, &e))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
-        let words = last_words(&output.stderr);
-        return Err(Error::broken(path, format!("this is not a video that ffmpeg reads; it says: {words}")));
+        let words = stderr_tail(&output.stderr);
+        return Err(Error::corrupt_file(path, format!("this is not a video that ffmpeg reads; it says: {words}")));
     }
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     if field("avg_frame_rate").is_none() {
-        return Err(Error::broken(path, "the file holds no video stream; give a video, a folder of images or an .npy"));
+        return Err(Error::corrupt_file(
+            path,
+            "the file holds no video stream; give a video, a folder of images or an .npy",
+        ));
     }
     let rate = field("avg_frame_rate").and_then(|rate| {
         let (frames, seconds) = rate.split_once('/')?;
@@ -201,11 +204,11 @@ fn cannot_start(program: &str, path: &Path, error: &io::Error) -> Error {
 }
 
 /// The end of what a program said, on one line.
-pub(crate) fn last_words(bytes: &[u8]) -> String {
+pub(crate) fn stderr_tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let joined = lines.join("; ");
-    let skip = joined.chars().count().saturating_sub(LAST_WORDS);
+    let skip = joined.chars().count().saturating_sub(STDERR_TAIL_BYTES);
     joined.chars().skip(skip).collect()
 }
 
@@ -218,7 +221,7 @@ pub(crate) fn pixel_format(color: Color) -> &'static str {
 }
 
 /// The next PGM or PPM image of a stream, or nothing at its end.
-fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Picture>> {
+fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Image>> {
     if stream.fill_buf()?.is_empty() {
         return Ok(None);
     }
@@ -235,7 +238,7 @@ fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Pictur
     }
     let mut pixels = vec![0; width * height * color.channels()];
     stream.read_exact(&mut pixels)?;
-    Ok(Some(Picture { height, width, color, pixels }))
+    Ok(Some(Image { height, width, color, pixels }))
 }
 
 /// A number between spaces; the one space after it is taken, too.

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 use tempfile::TempPath;
 
-use crate::clip::picture::Color;
-use crate::clip::video_reader::{last_words, pixel_format};
+use crate::clip::image::Color;
+use crate::clip::video_reader::{pixel_format, stderr_tail};
 use crate::output::write::cannot_write;
 
 /// A video in the making (`.mp4`).
@@ -100,7 +100,7 @@ impl MovieWriter {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
         let words = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let words = last_words(&words);
+        let words = stderr_tail(&words);
         cannot_write(&self.path, &io::Error::other(if words.is_empty() { what.to_string() } else { words }))
     }
 }

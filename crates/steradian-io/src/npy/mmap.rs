@@ -7,7 +7,7 @@
 //!
 //! - Every visit first asks the length of the open file. A file that is already shorter than it was is an error that
 //!   names both lengths.
-//! - A file that is shortened *during* a visit cannot be caught so. A program that has called [`report_truncation`]
+//! - A file that is shortened *during* a visit cannot be caught so. A program that has called [`install_sigbus_handler`]
 //!   then ends with one line on the standard error and exit code 4. Without the call it ends by the bare signal.
 //!
 //! A file that is *rewritten in place* at the same length is not noticed: the numbers are those found at the time of
@@ -49,7 +49,10 @@ impl Mapped {
     /// Maps the first `bytes` of an open file.
     pub(crate) fn new(path: &Path, file: File, bytes: u64) -> Result<Self> {
         let bytes = usize::try_from(bytes).map_err(|_| {
-            Error::asked(format!("{}: a file of {bytes} bytes is more than this machine can map", path.display()))
+            Error::invalid_argument(format!(
+                "{}: a file of {bytes} bytes is more than this machine can map",
+                path.display()
+            ))
         })?;
         // SAFETY: the map is read-only and private to this struct, and is only lent out as bytes or as numbers, of
         // which every bit pattern is a value. Other processes may still change the file: a changed number is one that
@@ -136,7 +139,7 @@ pub(crate) fn as_numbers<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
 ///
 /// It installs a handler for `SIGBUS`, so it belongs at the start of a program, never in a library. On systems without
 /// signals it does nothing.
-pub fn report_truncation() {
+pub fn install_sigbus_handler() {
     #[cfg(unix)]
     {
         // SAFETY: `action` is a plain C struct for which zero bytes are a valid start; the handler is an `extern "C"`

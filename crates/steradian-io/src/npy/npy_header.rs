@@ -46,7 +46,7 @@ impl NpyHeader {
             _ => u64::from(u32::from_le_bytes([head[8], head[9], head[10], head[11]])),
         };
         if length > LONGEST_HEADER || text_start + length > file_bytes {
-            return Err(Error::broken(
+            return Err(Error::corrupt_file(
                 path,
                 format!(
                     "byte 8: the header claims {length} bytes, but the file has {} after byte {text_start} and headers \
@@ -61,9 +61,9 @@ impl NpyHeader {
             && let Err(e) = std::str::from_utf8(&text)
         {
             let byte = text_start as usize + e.valid_up_to();
-            return Err(Error::broken(path, format!("byte {byte}: the header is not UTF-8 as version 3 asks")));
+            return Err(Error::corrupt_file(path, format!("byte {byte}: the header is not UTF-8 as version 3 asks")));
         }
-        let mut scan = Scan { path, text: &text, at: 0, start: text_start };
+        let mut scan = DictParser { path, text: &text, at: 0, start: text_start };
         let (dtype, fortran, dimensions) = scan.dictionary()?;
         fit(path, dtype, fortran, dimensions, text_start + length, file_bytes)
     }
@@ -83,13 +83,13 @@ fn shape_text<N: std::fmt::Display>(dimensions: &[N]) -> String {
 fn check_head(path: &Path, head: &[u8], file_bytes: u64) -> Result<u64> {
     let known = head.len().min(MAGIC.len());
     if head[..known] != MAGIC[..known] || head.is_empty() {
-        return Err(Error::broken(path, "byte 0: the magic of a .npy file is not there; is this a .npy file?"));
+        return Err(Error::corrupt_file(path, "byte 0: the magic of a .npy file is not there; is this a .npy file?"));
     }
     let text_start = match head.get(6..8) {
         Some([1, 0]) => 10,
         Some([2 | 3, 0]) => 12,
         Some(version) => {
-            return Err(Error::broken(
+            return Err(Error::corrupt_file(
                 path,
                 format!(
                     "byte 6: .npy version {}.{} is not known; versions 1.0, 2.0 and 3.0 are read",
@@ -100,7 +100,7 @@ fn check_head(path: &Path, head: &[u8], file_bytes: u64) -> Result<u64> {
         None => 10,
     };
     if file_bytes < text_start || (head.len() as u64) < text_start {
-        return Err(Error::broken(
+        return Err(Error::corrupt_file(
             path,
             format!(
                 "byte {file_bytes}: the file ends inside its header, which needs {text_start} bytes before the \
@@ -130,7 +130,7 @@ fn fit(
         _ => {
             let shape = shape_text(&dimensions);
             let needed = expected.map_or_else(|| "more than 2^64".to_string(), |bytes| bytes.to_string());
-            Err(Error::broken(
+            Err(Error::corrupt_file(
                 path,
                 format!(
                     "byte {start}: shape {shape} of {element} needs {needed} bytes, but {present} are there; the file \
@@ -185,14 +185,14 @@ fn refusal(plain: &str) -> Option<(String, &'static str)> {
 const STRUCTURED_REMEDY: &str = "stack its fields into columns, np.column_stack([X[name] for name in X.dtype.names])";
 
 fn refused(path: &Path, name: &str, remedy: &str) -> Error {
-    Error::data(format!(
+    Error::invalid_data(format!(
         "{}: dtype {name} is not read (uint8, uint16, float32 and float64 are); {remedy}",
         path.display()
     ))
 }
 
 /// A reader of the dictionary, which remembers where it is.
-struct Scan<'a> {
+struct DictParser<'a> {
     path: &'a Path,
     text: &'a [u8],
     at: usize,
@@ -202,7 +202,7 @@ struct Scan<'a> {
 
 type Entries = ((ElementType, bool), bool, Vec<u64>);
 
-impl Scan<'_> {
+impl DictParser<'_> {
     fn dictionary(&mut self) -> Result<Entries> {
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         self.expect(b'{')?;
@@ -277,7 +277,7 @@ impl Scan<'_> {
             if sizes.len() == MOST_DIMENSIONS {
                 return Err(self.fail(format!("'shape' has more than {MOST_DIMENSIONS} dimensions")));
             }
-            sizes.push(self.size()?);
+            sizes.push(self.dimension()?);
             if !self.take(b',') {
                 if sizes.len() == 1 {
                     return Err(self.fail("'shape' should be a tuple of sizes; a tuple of one ends in ',)'"));
@@ -289,7 +289,7 @@ impl Scan<'_> {
         Ok(sizes)
     }
 
-    fn size(&mut self) -> Result<u64> {
+    fn dimension(&mut self) -> Result<u64> {
         let first = self.peek();
         if first == Some(b'-') {
             return Err(self.fail("a size in 'shape' is negative"));
@@ -349,6 +349,6 @@ impl Scan<'_> {
     }
 
     fn fail(&self, what: impl std::fmt::Display) -> Error {
-        Error::broken(self.path, format!("byte {}: {what}", self.start + self.at as u64))
+        Error::corrupt_file(self.path, format!("byte {}: {what}", self.start + self.at as u64))
     }
 }

@@ -132,12 +132,15 @@ pub(crate) fn check_rows(path: &Path, rows: &Range<usize>, samples: usize) -> Re
         return Ok(());
     }
     let Range { start, end } = rows;
-    Err(Error::asked(format!("{}: rows {start}..{end} are asked for, but there are {samples}", path.display())))
+    Err(Error::invalid_argument(format!(
+        "{}: rows {start}..{end} are asked for, but there are {samples}",
+        path.display()
+    )))
 }
 
 /// What the dimensions mean: samples first, then features or an image.
 pub(crate) fn sample_shape(path: &Path, header: &NpyHeader) -> Result<Shape> {
-    let refuse = |what: String| Err(Error::data(format!("{}: {what}", path.display())));
+    let refuse = |what: String| Err(Error::invalid_data(format!("{}: {what}", path.display())));
     let shape = header.shape_text();
     const WANTED: &str = "an array is read as (samples, features) or (samples, height, width)";
     let (samples, features, image) = match header.dimensions[..] {
@@ -173,7 +176,7 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
     let (name, shape) = (path.display(), header.shape_text());
     if header.dimensions.len() != 1 {
         let count = header.dimensions.len();
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "{name}: shape {shape} has {count} dimensions where a vector has 1; save x.ravel()"
         )));
     }
@@ -189,11 +192,16 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
     // A file cut short since its header was read shows here.
     if vector.len() != header.dimensions[0] {
         let (wanted, found) = (header.dimensions[0], vector.len());
-        return Err(Error::broken(path, format!("{wanted} numbers were expected and {found} found; copy it again")));
+        return Err(Error::corrupt_file(
+            path,
+            format!("{wanted} numbers were expected and {found} found; copy it again"),
+        ));
     }
     match vector.iter().position(|number| !number.is_finite()) {
         None => Ok(vector),
-        Some(i) => Err(Error::data(format!("{name}: element {i} is {}; a center needs finite numbers", vector[i]))),
+        Some(i) => {
+            Err(Error::invalid_data(format!("{name}: element {i} is {}; a center needs finite numbers", vector[i])))
+        }
     }
 }
 

@@ -23,12 +23,12 @@ type Load = Box<dyn Fn(usize, &mut Buffer) -> Result<()> + Send + Sync>;
 
 /// The slots, and the thread that fills them.
 pub(crate) struct Ring {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     reader: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct ReaderShared {
+    state: Mutex<ReaderState>,
     /// A slot was filled or let go of.
     changed: Condvar,
     /// There may be something to read.
@@ -37,7 +37,7 @@ struct Shared {
     chunk_bytes: usize,
 }
 
-struct State {
+struct ReaderState {
     slots: Vec<Slot>,
     order: Order,
     /// Chunks that visitors wait for, first come first served.
@@ -47,10 +47,10 @@ struct State {
 
 struct Slot {
     chunk: Option<usize>,
-    content: Content,
+    content: ChunkContent,
 }
 
-enum Content {
+enum ChunkContent {
     /// Nothing of use; the memory, once it was needed.
     Free(Option<Buffer>),
     /// The reader has it.
@@ -63,14 +63,14 @@ enum Content {
 impl Slot {
     fn is_idle(&self) -> bool {
         match &self.content {
-            Content::Loading => false,
-            Content::Ready(buffer) => Arc::strong_count(buffer) == 1,
-            Content::Free(_) | Content::Failed(..) => true,
+            ChunkContent::Loading => false,
+            ChunkContent::Ready(buffer) => Arc::strong_count(buffer) == 1,
+            ChunkContent::Free(_) | ChunkContent::Failed(..) => true,
         }
     }
 }
 
-impl State {
+impl ReaderState {
     fn slot_of(&self, chunk: usize) -> Option<usize> {
         self.slots.iter().position(|slot| slot.chunk == Some(chunk))
     }
@@ -97,8 +97,8 @@ impl State {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ReaderShared {
+    fn lock(&self) -> MutexGuard<'_, ReaderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -113,19 +113,19 @@ impl Shared {
             };
             let slot = &mut state.slots[place];
             slot.chunk = Some(chunk);
-            let buffer = match std::mem::replace(&mut slot.content, Content::Loading) {
-                Content::Free(buffer) => buffer,
-                Content::Ready(buffer) => Arc::into_inner(buffer),
-                Content::Failed(_, buffer) => Some(buffer),
-                Content::Loading => unreachable!("a slot that is being filled is not idle"),
+            let buffer = match std::mem::replace(&mut slot.content, ChunkContent::Loading) {
+                ChunkContent::Free(buffer) => buffer,
+                ChunkContent::Ready(buffer) => Arc::into_inner(buffer),
+                ChunkContent::Failed(_, buffer) => Some(buffer),
+                ChunkContent::Loading => unreachable!("a slot that is being filled is not idle"),
             };
             drop(state);
             let mut buffer = buffer.unwrap_or_else(|| Buffer::new(self.chunk_bytes));
             let done = (self.load)(chunk, &mut buffer);
             state = self.lock();
             state.slots[place].content = match done {
-                Ok(()) => Content::Ready(Arc::new(buffer)),
-                Err(error) => Content::Failed(error, buffer),
+                Ok(()) => ChunkContent::Ready(Arc::new(buffer)),
+                Err(error) => ChunkContent::Failed(error, buffer),
             };
             self.changed.notify_all();
         }
@@ -133,7 +133,7 @@ impl Shared {
 }
 
 /// Closes the ring when the reader ends, by a panic too: no visitor waits for a chunk that no thread will read.
-struct ReaderEnd<'a>(&'a Shared);
+struct ReaderEnd<'a>(&'a ReaderShared);
 
 impl Drop for ReaderEnd<'_> {
     fn drop(&mut self) {
@@ -143,19 +143,19 @@ impl Drop for ReaderEnd<'_> {
 }
 
 /// A chunk, looked at.
-pub(crate) struct Lent<'a> {
+pub(crate) struct ChunkGuard<'a> {
     ring: &'a Ring,
     buffer: Option<Arc<Buffer>>,
 }
 
-impl Lent<'_> {
+impl ChunkGuard<'_> {
     /// What the chunk holds.
     pub(crate) fn piece(&self) -> &[u8] {
         self.buffer.as_ref().map_or(&[], |buffer| buffer.piece())
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for ChunkGuard<'_> {
     fn drop(&mut self) {
         HELD.set(HELD.get() - 1);
         let state = self.ring.shared.lock();
@@ -174,9 +174,9 @@ impl Ring {
         chunk_rows: usize,
         load: impl Fn(usize, &mut Buffer) -> Result<()> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let slots = (0..slots).map(|_| Slot { chunk: None, content: Content::Free(None) }).collect();
-        let state = State { slots, order: Order::new(chunk_rows), waiting: Vec::new(), closed: false };
-        let shared = Arc::new(Shared {
+        let slots = (0..slots).map(|_| Slot { chunk: None, content: ChunkContent::Free(None) }).collect();
+        let state = ReaderState { slots, order: Order::new(chunk_rows), waiting: Vec::new(), closed: false };
+        let shared = Arc::new(ReaderShared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             work: Condvar::new(),
@@ -188,9 +188,9 @@ impl Ring {
         Ok(Self { shared, reader: Some(reader) })
     }
 
-    /// A pass begins; see [`steradian::Source::announce`].
-    pub(crate) fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.shared.lock().order.announce(parts, lanes);
+    /// A pass begins; see [`steradian::Source::advise_access`].
+    pub(crate) fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.shared.lock().order.advise_access(parts, n_threads);
         self.shared.work.notify_one();
     }
 
@@ -207,7 +207,7 @@ impl Ring {
 
     /// A chunk, waited for if need be. Nothing for a thread that holds a chunk already while all others are held, too:
     /// it could wait for itself. `None` also if the reader has panicked: the visitor then reads its rows itself.
-    pub(crate) fn lend(&self, chunk: usize) -> Result<Option<Lent<'_>>> {
+    pub(crate) fn lend(&self, chunk: usize) -> Result<Option<ChunkGuard<'_>>> {
         let nested = HELD.get() > 0;
         let mut state = self.shared.lock();
         state.waiting.push(chunk);
@@ -215,17 +215,21 @@ impl Ring {
         let found = loop {
             if let Some(place) = state.slot_of(chunk) {
                 let slot = &mut state.slots[place];
-                if let Content::Ready(buffer) = &slot.content {
+                if let ChunkContent::Ready(buffer) = &slot.content {
                     break Ok(Some(Arc::clone(buffer)));
                 }
-                if let Content::Failed(..) = &slot.content {
+                if let ChunkContent::Failed(..) = &slot.content {
                     slot.chunk = None;
-                    if let Content::Failed(error, buffer) = std::mem::replace(&mut slot.content, Content::Free(None)) {
-                        slot.content = Content::Free(Some(buffer));
+                    if let ChunkContent::Failed(error, buffer) =
+                        std::mem::replace(&mut slot.content, ChunkContent::Free(None))
+                    {
+                        slot.content = ChunkContent::Free(Some(buffer));
                         break Err(error);
                     }
                 }
-            } else if nested && !state.slots.iter().any(|s| matches!(s.content, Content::Loading) || state.may_go(s)) {
+            } else if nested
+                && !state.slots.iter().any(|s| matches!(s.content, ChunkContent::Loading) || state.may_go(s))
+            {
                 break Ok(None);
             }
             if state.closed {
@@ -244,7 +248,7 @@ impl Ring {
         drop(state);
         Ok(found?.map(|buffer| {
             HELD.set(HELD.get() + 1);
-            Lent { ring: self, buffer: Some(buffer) }
+            ChunkGuard { ring: self, buffer: Some(buffer) }
         }))
     }
 }
@@ -295,7 +299,7 @@ mod tests {
                 return Ok(());
             }
             let _ = closed.lock().unwrap().recv();
-            Err(Error::data("chunk 1 cannot be read"))
+            Err(Error::invalid_data("chunk 1 cannot be read"))
         };
         (Arc::new(Ring::new(2, 16, 1, load).unwrap()), gate)
     }

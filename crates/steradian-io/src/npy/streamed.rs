@@ -33,18 +33,18 @@ const MEASURED_BYTES: u64 = 256 << 20;
 const MEASURED_SECONDS: f64 = 0.5;
 
 /// A 2-D or 3-D array in C order in a `.npy` file, streamed.
-pub struct StreamedNpy {
+pub struct StreamedNpySource {
     path: PathBuf,
     shape: Shape,
     file: Arc<DirectFile>,
-    layout: Layout,
+    layout: ChunkLayout,
     ring: Ring,
     slots: usize,
 }
 
 /// Where rows lie in the file, and how they are cut into chunks.
 #[derive(Debug, Clone)]
-struct Layout {
+struct ChunkLayout {
     start: u64,
     row_bytes: usize,
     samples: usize,
@@ -53,7 +53,7 @@ struct Layout {
     chunk_rows: usize,
 }
 
-impl Layout {
+impl ChunkLayout {
     fn bytes(&self, rows: &Range<usize>) -> Range<u64> {
         let at = |row: usize| self.start + row as u64 * self.row_bytes as u64;
         at(rows.start)..at(rows.end)
@@ -74,27 +74,27 @@ impl Layout {
     }
 }
 
-impl std::fmt::Debug for StreamedNpy {
+impl std::fmt::Debug for StreamedNpySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StreamedNpy").field("path", &self.path).field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
-impl StreamedNpy {
-    /// Opens a file with the smallest ring that works; [`StreamedNpy::widen`] makes it better.
+impl StreamedNpySource {
+    /// Opens a file with the smallest ring that works; [`StreamedNpySource::widen`] makes it better.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, bytes) = open_regular(path)?;
         let header = NpyHeader::read(path, &file, bytes)?;
         let shape = sample_shape(path, &header)?;
         if header.fortran {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: an array in Fortran order cannot be streamed by rows; save np.ascontiguousarray(X)",
                 path.display()
             )));
         }
         let element_bytes = shape.element.bytes();
-        let layout = Layout {
+        let layout = ChunkLayout {
             start: header.start as u64,
             row_bytes: shape.features * element_bytes,
             samples: shape.samples,
@@ -109,9 +109,9 @@ impl StreamedNpy {
 
     /// Makes the ring as large as helps this many threads, within `more` bytes beyond what it has.
     pub fn widen(mut self, threads: usize, more: u64) -> Result<Self> {
-        let room = self.held_bytes(threads).saturating_add(more);
+        let room = self.buffer_bytes(threads).saturating_add(more);
         let wanted = threads + AHEAD;
-        let ring_bytes = |layout: &Layout, slots: usize| (slots * Buffer::bytes_for(layout.chunk_bytes())) as u64;
+        let ring_bytes = |layout: &ChunkLayout, slots: usize| (slots * Buffer::bytes_for(layout.chunk_bytes())) as u64;
         loop {
             let mut larger = self.layout.clone();
             larger.chunk_rows *= 2;
@@ -138,7 +138,7 @@ impl StreamedNpy {
     }
 
     /// Bytes that a second reads, by a short trial at places all over the file.
-    pub fn measured_rate(&self) -> Result<f64> {
+    pub fn measure_read_rate(&self) -> Result<f64> {
         let mut buffer = Buffer::new(self.layout.chunk_bytes());
         let chunks = self.shape.samples.div_ceil(self.layout.chunk_rows);
         let trials = (MEASURED_BYTES as usize).div_ceil(self.layout.chunk_bytes()).clamp(1, chunks);
@@ -181,22 +181,22 @@ impl StreamedNpy {
     }
 }
 
-fn start(path: &Path, file: &Arc<DirectFile>, layout: &Layout, slots: usize) -> Result<Ring> {
+fn start(path: &Path, file: &Arc<DirectFile>, layout: &ChunkLayout, slots: usize) -> Result<Ring> {
     let (file, own) = (Arc::clone(file), layout.clone());
     let load = move |chunk: usize, buffer: &mut Buffer| own.load(&file, &own.rows_of(chunk), buffer);
     Ring::new(slots, layout.chunk_bytes(), layout.chunk_rows, load).map_err(|e| Error::io(path, e))
 }
 
-impl Source for StreamedNpy {
+impl Source for StreamedNpySource {
     fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.ring.announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.ring.advise_access(parts, n_threads);
     }
 
-    fn held_bytes(&self, _threads: usize) -> u64 {
+    fn buffer_bytes(&self, _threads: usize) -> u64 {
         (self.slots * Buffer::bytes_for(self.layout.chunk_bytes())) as u64
     }
 

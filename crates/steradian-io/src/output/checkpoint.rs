@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steradian::{Content, Error, Journal, Origin, Result};
+use steradian::{Error, FitIdentity, Journal, Payload, Result};
 
 use crate::output::record::{Frame, read_frame, write_frame};
-use crate::output::write::{cannot_write, write_whole};
+use crate::output::write::{cannot_write, write_atomic};
 
 /// What every checkpoint of any format begins with.
 const KIND: &[u8] = b"steradian checkpoint ";
@@ -34,7 +34,7 @@ const PART_MARK: &[u8] = b"steradian pass 1\n";
 
 /// How long a process that was killed may take to let go of its checkpoint: it gives back its memory first.
 #[cfg(target_os = "linux")]
-const LAST_BREATH: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 type Told = Box<dyn Fn(String) + Send + Sync>;
 
@@ -45,10 +45,10 @@ pub struct Checkpoint {
     origin: Vec<u8>,
     every: Duration,
     told: Told,
-    state: Mutex<State>,
+    state: Mutex<JournalState>,
 }
 
-struct State {
+struct JournalState {
     file: File,
     totals: Vec<Frame>,
     /// Where the next total goes.
@@ -63,7 +63,7 @@ impl Checkpoint {
     /// no checkpoint. A part is kept every so often; `told` hears what could not be kept.
     pub fn open(
         path: impl AsRef<Path>,
-        origin: &Origin,
+        origin: &FitIdentity,
         every: Duration,
         told: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<Self> {
@@ -74,14 +74,15 @@ impl Checkpoint {
             let mut begun = io::Cursor::new(Vec::new());
             let framed = begun.write_all(MARK).and_then(|()| write_frame(&mut begun, |to| to.write_all(&head)));
             framed.map_err(|e| cannot_write(&path, &e))?;
-            write_whole(&path, begun.get_ref())?;
+            write_atomic(&path, begun.get_ref())?;
         }
         let file = File::options().read(true).write(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        claim(&path, &file)?;
+        lock_exclusive(&path, &file)?;
         let io = |e| Error::io(&path, e);
         let length = file.metadata().map_err(io)?.len();
-        let broken =
-            |what: &str| Error::broken(&path, format!("{what}; name another file, or remove this one to begin anew"));
+        let broken = |what: &str| {
+            Error::corrupt_file(&path, format!("{what}; name another file, or remove this one to begin anew"))
+        };
         let mut mark = vec![0; MARK.len()];
         if read_up_to(&file, &mut mark).map_err(io)? < MARK.len() || mark != MARK {
             return Err(broken(match mark.starts_with(KIND) {
@@ -93,9 +94,10 @@ impl Checkpoint {
         let damaged = || broken("the head of this checkpoint is damaged");
         let frame = read_frame(&file, end, length).map_err(io)?.ok_or_else(damaged)?;
         let kept = frame.content(&file).map_err(io)?;
-        let kept = std::str::from_utf8(&kept).ok().and_then(|text| Origin::from_text(text).ok()).ok_or_else(damaged)?;
+        let kept =
+            std::str::from_utf8(&kept).ok().and_then(|text| FitIdentity::from_text(text).ok()).ok_or_else(damaged)?;
         if let Some(difference) = kept.difference(origin) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: this checkpoint is of another fit: {difference}; repeat the command that began it, name another \
                  file, or remove this one to begin anew",
                 path.display()
@@ -110,7 +112,7 @@ impl Checkpoint {
         if end < length {
             file.set_len(end).map_err(io)?;
         }
-        let state = Mutex::new(State { file, totals, end, ended: false, part_failed: false });
+        let state = Mutex::new(JournalState { file, totals, end, ended: false, part_failed: false });
         Ok(Self { path, origin: head, every, told: Box::new(told), state })
     }
 
@@ -135,7 +137,7 @@ impl Checkpoint {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, JournalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +149,7 @@ impl Checkpoint {
         name.into()
     }
 
-    fn append(&self, state: &mut State, content: &Content<'_>) -> io::Result<()> {
+    fn append(&self, state: &mut JournalState, content: &Payload<'_>) -> io::Result<()> {
         let mut file = &state.file;
         file.seek(SeekFrom::Start(state.end))?;
         let written = write_frame(&mut file, |to| content.write_to(to)).and_then(|frame| {
@@ -168,7 +170,7 @@ impl Checkpoint {
         }
     }
 
-    fn write_part(&self, pass: usize, content: &Content<'_>) -> io::Result<()> {
+    fn write_part(&self, pass: usize, content: &Payload<'_>) -> io::Result<()> {
         let new = self.part_path(".new");
         let written = File::create(&new).and_then(|mut file| {
             file.write_all(PART_MARK)?;
@@ -213,7 +215,7 @@ impl Journal for Checkpoint {
         Ok(self.read_part(pass))
     }
 
-    fn keep_total(&self, _: usize, content: &Content<'_>) -> Result<()> {
+    fn record_total(&self, _: usize, content: &Payload<'_>) -> Result<()> {
         let mut state = self.state();
         if state.ended {
             return Ok(());
@@ -233,7 +235,7 @@ impl Journal for Checkpoint {
         Ok(())
     }
 
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         let mut state = self.state();
         if state.ended {
             return Ok(());
@@ -276,9 +278,9 @@ fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Makes this process the only one with the file open, as far as the system can; a process that is gone lets go of it.
-fn claim(path: &Path, file: &File) -> Result<()> {
+fn lock_exclusive(path: &Path, file: &File) -> Result<()> {
     let refuse = || -> Result<()> {
-        Err(Error::asked(format!(
+        Err(Error::invalid_argument(format!(
             "{}: another fit is writing this checkpoint; wait until it is over, or name another file",
             path.display()
         )))
@@ -292,10 +294,10 @@ fn claim(path: &Path, file: &File) -> Result<()> {
         };
         let start = std::time::Instant::now();
         while taken() {
-            if start.elapsed() > LAST_BREATH {
+            if start.elapsed() > LOCK_TIMEOUT {
                 return refuse();
             }
-            std::thread::sleep(LAST_BREATH / 100);
+            std::thread::sleep(LOCK_TIMEOUT / 100);
         }
     }
     #[cfg(unix)]

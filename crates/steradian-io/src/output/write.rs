@@ -12,12 +12,12 @@ use tempfile::TempPath;
 use crate::npy::element::FileElement;
 use crate::npy::npy_header::MAGIC;
 
-/// A file in the making: what is written appears under its name at [`OutputFile::finish`], and nowhere if that is
+/// A file in the making: what is written appears under its name at [`AtomicFile::finish`], and nowhere if that is
 /// never called.
 ///
 /// An existing file is replaced in one step; a link keeps being a link.
 #[derive(Debug)]
-pub struct OutputFile {
+pub struct AtomicFile {
     path: PathBuf,
     target: PathBuf,
     /// Removes the temporary file unless it has got its name.
@@ -25,7 +25,7 @@ pub struct OutputFile {
     file: BufWriter<File>,
 }
 
-impl OutputFile {
+impl AtomicFile {
     /// Starts a file; the folder must exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
@@ -80,7 +80,7 @@ impl OutputFile {
     }
 }
 
-impl Write for OutputFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -95,14 +95,14 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
     Error::io(path, io::Error::new(error.kind(), why))
 }
 
-/// A folder of files in the making: it takes its name at [`WholeFolder::finish`], in place of an earlier one.
+/// A folder of files in the making: it takes its name at [`StagedDir::finish`], in place of an earlier one.
 #[derive(Debug)]
-pub struct WholeFolder {
+pub struct StagedDir {
     target: PathBuf,
     temporary: tempfile::TempDir,
 }
 
-impl WholeFolder {
+impl StagedDir {
     /// Starts a folder; the one above it must exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self> {
         let target = path.as_ref().to_path_buf();
@@ -142,7 +142,7 @@ impl WholeFolder {
 /// Writes a `.npy` array of known shape and type, some rows at a time.
 #[derive(Debug)]
 pub struct NpyWriter {
-    file: OutputFile,
+    file: AtomicFile,
     element: ElementType,
     rows: usize,
     row_length: usize,
@@ -156,11 +156,14 @@ impl NpyWriter {
     pub fn create(path: impl AsRef<Path>, element: ElementType, shape: &[usize]) -> Result<Self> {
         let path = path.as_ref();
         let Some((&rows, sizes)) = shape.split_first() else {
-            return Err(Error::asked(format!("{}: an array needs at least one dimension", path.display())));
+            return Err(Error::invalid_argument(format!("{}: an array needs at least one dimension", path.display())));
         };
         let row_length = sizes.iter().try_fold(1usize, |length, &size| length.checked_mul(size));
         let Some(row_length) = row_length.filter(|&length| length.checked_mul(rows).is_some()) else {
-            return Err(Error::asked(format!("{}: shape {shape:?} has more elements than fit", path.display())));
+            return Err(Error::invalid_argument(format!(
+                "{}: shape {shape:?} has more elements than fit",
+                path.display()
+            )));
         };
         let descr = match element {
             ElementType::U8 => u8::DESCR,
@@ -168,7 +171,7 @@ impl NpyWriter {
             ElementType::F32 => f32::DESCR,
             ElementType::F64 => f64::DESCR,
         };
-        let mut file = OutputFile::create(path)?;
+        let mut file = AtomicFile::create(path)?;
         file.append(&header(descr, shape))?;
         Ok(Self { file, element, rows, row_length, written: 0, bytes: Vec::new() })
     }
@@ -178,7 +181,7 @@ impl NpyWriter {
         let left = self.rows * self.row_length - self.written;
         let whole = if self.row_length == 0 { rows.is_empty() } else { rows.len().is_multiple_of(self.row_length) };
         if !whole || rows.len() > left {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: {} numbers do not fit as rows of {}, of which {} are left to write",
                 self.file.path.display(),
                 rows.len(),
@@ -202,7 +205,7 @@ impl NpyWriter {
     /// Gives the array its name, if all of its rows are there.
     pub fn finish(self) -> Result<()> {
         if self.written != self.rows * self.row_length {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: {} of {} rows were written, so nothing is kept",
                 self.file.path.display(),
                 self.written.checked_div(self.row_length).unwrap_or(0),
@@ -237,14 +240,14 @@ fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
 }
 
 /// Writes a small file in one go.
-pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
-    write_nameless(path, bytes)?.finish()
+pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    stage_file(path, bytes)?.finish()
 }
 
 /// Writes a small file that is complete but for its name: several of them can be finished together, once none can fail for
 /// lack of room.
-pub fn write_nameless(path: impl AsRef<Path>, bytes: &[u8]) -> Result<OutputFile> {
-    let mut file = OutputFile::create(path)?;
+pub fn stage_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<AtomicFile> {
+    let mut file = AtomicFile::create(path)?;
     file.append(bytes)?;
     file.complete()?;
     Ok(file)
@@ -256,9 +259,9 @@ pub fn write_csv(path: impl AsRef<Path>, header: Option<&[String]>, matrix: &Mat
     let (path, columns) = (path.as_ref(), matrix.columns());
     if let Some(names) = header.filter(|names| names.len() != columns) {
         let (path, count) = (path.display(), names.len());
-        return Err(Error::asked(format!("{path}: {count} names do not head a table of {columns} columns")));
+        return Err(Error::invalid_argument(format!("{path}: {count} names do not head a table of {columns} columns")));
     }
-    let mut table = ::csv::Writer::from_writer(OutputFile::create(path)?);
+    let mut table = ::csv::Writer::from_writer(AtomicFile::create(path)?);
     let failed = |e: ::csv::Error| cannot_write(path, &io::Error::other(e));
     if let Some(names) = header {
         table.write_record(names).map_err(failed)?;

@@ -15,7 +15,7 @@ const KEPT: libc::c_int = 4 << 20;
 /// few MiB then lie among small ones, whose holes do not go back: a fit of 107520 features kept up to 55 MB more than it
 /// used. A fixed bound ends that. It sets the process's allocator, so it belongs at the start of a program, never in a
 /// library. With other allocators it does nothing.
-pub fn give_back_large() {
+pub fn limit_malloc_retention() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: `mallopt` takes two numbers; one that it declines changes nothing.
     unsafe {

@@ -3,7 +3,7 @@
 /// What one cell is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
-    Number(f64),
+    NumericEncoding(f64),
     Missing,
     /// Infinite, or too large for double precision.
     Infinite,
@@ -17,7 +17,7 @@ impl Cell {
             return Self::Missing;
         }
         match std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<f64>().ok()) {
-            Some(number) if number.is_finite() => Self::Number(number),
+            Some(number) if number.is_finite() => Self::NumericEncoding(number),
             Some(number) if number.is_nan() => Self::Missing,
             Some(_) => Self::Infinite,
             None => Self::Text,
@@ -41,7 +41,7 @@ mod tests {
             assert_eq!(Cell::of(text.as_bytes()), Cell::Text, "{text:?}");
         }
         for (number, value) in [("1", 1.0), (" -2.5e3 ", -2500.0), (".5", 0.5), ("+7.", 7.0)] {
-            assert_eq!(Cell::of(number.as_bytes()), Cell::Number(value), "{number:?}");
+            assert_eq!(Cell::of(number.as_bytes()), Cell::NumericEncoding(value), "{number:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ impl TableOptions {
 
 /// The places of the asked columns among the labels.
 pub(crate) fn select(path: &Path, columns: &[String], labels: &[String], header: bool) -> Result<Vec<usize>> {
-    let asked = |what: String| Error::asked(format!("{}: {what}", path.display()));
+    let asked = |what: String| Error::invalid_argument(format!("{}: {what}", path.display()));
     if columns.is_empty() {
         return Err(asked("no column is asked for; name at least one".to_string()));
     }

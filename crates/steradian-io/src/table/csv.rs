@@ -14,10 +14,10 @@ use steradian::{Block, BlockData, ElementType, Error, Grid, Result, Rows, Shape,
 use crate::npy::npy_source::check_rows;
 use crate::system::pread::{At, changed_length, length, open_regular};
 use crate::table::cell::Cell;
-use crate::table::csv_layout::Layout;
+use crate::table::csv_layout::CsvLayout;
 use crate::table::csv_records::{BUFFER, Records, separator};
-use crate::table::kept_rows::KeptRows;
 use crate::table::table_options::{Missing, TableOptions};
+use crate::table::table_rows::KeptRows;
 
 /// Rows between two notes of where a row starts.
 const STRIDE: usize = 256;
@@ -29,7 +29,7 @@ pub struct CsvSource {
     file: File,
     bytes: u64,
     separator: u8,
-    layout: Layout,
+    layout: CsvLayout,
     missing: Missing,
     shape: Shape,
     /// Where kept rows 0, 256, 512, ... start.
@@ -50,9 +50,9 @@ impl CsvSource {
         let records = || Records::new(path, &file, separator, mark as u64);
         let mut first = records();
         if first.next()?.is_none() {
-            return Err(Error::data(format!("{}: the file holds no rows", path.display())));
+            return Err(Error::invalid_data(format!("{}: the file holds no rows", path.display())));
         }
-        let mut layout = Layout::of(path, &first.record, options)?;
+        let mut layout = CsvLayout::of(path, &first.record, options)?;
         if layout.only_numbers {
             layout.select_numbers(path, records().number_columns(&layout)?)?;
         }
@@ -100,7 +100,7 @@ impl CsvSource {
         let changed = |sample: usize| {
             let row = self.table_row(sample);
             let what = format!("row {row} reads otherwise than when the file was opened; another process changed it");
-            Error::broken(&self.path, what)
+            Error::corrupt_file(&self.path, what)
         };
         while sample < rows.end {
             if records.next()?.is_none() || records.record.len() != self.layout.width {
@@ -130,7 +130,7 @@ impl Source for CsvSource {
         &self.shape
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         let Shape { samples, features, .. } = self.shape;
         let block = Grid::new(samples, features, 0).block_rows().min(samples) * features * 8;
         // The numbers of a block for each thread, and where every few rows of the text begin.
@@ -150,13 +150,13 @@ impl Source for CsvSource {
 
 /// What one reading of the whole table finds.
 #[derive(Default)]
-struct Scan {
+struct CsvScan {
     rows: KeptRows,
     starts: Vec<u64>,
 }
 
-fn scan(records: &mut Records<'_>, layout: &Layout, options: &TableOptions) -> Result<Scan> {
-    let mut found = Scan::default();
+fn scan(records: &mut Records<'_>, layout: &CsvLayout, options: &TableOptions) -> Result<CsvScan> {
+    let mut found = CsvScan::default();
     let mut numbers = Vec::new();
     let mut last = 0;
     while let Some(start) = records.next()? {
@@ -186,11 +186,11 @@ fn scan(records: &mut Records<'_>, layout: &Layout, options: &TableOptions) -> R
 }
 
 /// Appends a row's numbers; false when a cell is missing, an error when one is not a finite number.
-fn append(record: &ByteRecord, layout: &Layout, numbers: &mut Vec<f64>) -> std::result::Result<bool, ()> {
+fn append(record: &ByteRecord, layout: &CsvLayout, numbers: &mut Vec<f64>) -> std::result::Result<bool, ()> {
     let mut complete = true;
     for &field in &layout.selected {
         match Cell::of(&record[field]) {
-            Cell::Number(number) => numbers.push(number),
+            Cell::NumericEncoding(number) => numbers.push(number),
             Cell::Missing => complete = false,
             Cell::Infinite | Cell::Text => return Err(()),
         }

@@ -13,7 +13,7 @@ use crate::table::table_options::TableOptions;
 
 /// Where a table's data are: its header, its width and the columns that are read.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct CsvLayout {
     pub(crate) header: bool,
     /// Fields of every row.
     pub(crate) width: usize,
@@ -28,13 +28,13 @@ pub(crate) struct Layout {
     row_names: bool,
 }
 
-impl Layout {
+impl CsvLayout {
     /// Decides from the table's first row.
     pub(crate) fn of(path: &Path, first: &ByteRecord, options: &TableOptions) -> Result<Self> {
         let width = first.len();
         let data = usize::from(options.row_names)..width;
         if data.is_empty() {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{}: the only column holds the rows' names; there is nothing to read",
                 path.display()
             )));
@@ -66,7 +66,10 @@ impl Layout {
     /// Reads the columns of numbers, now that they are known.
     pub(crate) fn select_numbers(&mut self, path: &Path, numbers: Vec<usize>) -> Result<()> {
         if numbers.is_empty() {
-            return Err(Error::data(format!("{}: no column holds numbers only, so none is left", path.display())));
+            return Err(Error::invalid_data(format!(
+                "{}: no column holds numbers only, so none is left",
+                path.display()
+            )));
         }
         self.selected = numbers;
         self.name_selected();
@@ -115,10 +118,10 @@ fn has_header(first: &ByteRecord, options: &TableOptions) -> bool {
 mod tests {
     use super::*;
 
-    fn layout(first: &[&str], columns: Option<&[&str]>, row_names: bool) -> Result<Layout> {
+    fn layout(first: &[&str], columns: Option<&[&str]>, row_names: bool) -> Result<CsvLayout> {
         let columns = columns.map(|columns| columns.iter().map(ToString::to_string).collect());
         let options = TableOptions { columns, row_names, ..TableOptions::default() };
-        Layout::of(Path::new("t.csv"), &ByteRecord::from(first.to_vec()), &options)
+        CsvLayout::of(Path::new("t.csv"), &ByteRecord::from(first.to_vec()), &options)
     }
 
     #[test]

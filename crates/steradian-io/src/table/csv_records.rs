@@ -10,7 +10,7 @@ use steradian::{Error, Result};
 use crate::system::pread::At;
 use crate::system::quote::quote;
 use crate::table::cell::Cell;
-use crate::table::csv_layout::Layout;
+use crate::table::csv_layout::CsvLayout;
 use crate::table::table_options::Missing;
 
 /// Bytes read at a time.
@@ -61,7 +61,7 @@ impl<'a> Records<'a> {
     }
 
     /// From the first row of data on; these records begin at the start of the table.
-    pub(crate) fn after_header(mut self, layout: &Layout) -> Result<Self> {
+    pub(crate) fn after_header(mut self, layout: &CsvLayout) -> Result<Self> {
         if layout.header {
             self.next()?;
         }
@@ -70,14 +70,14 @@ impl<'a> Records<'a> {
 
     /// The fields in which every cell is a number or missing, and at least one is a number. Reads the whole table
     /// from where these records begin, which is its start.
-    pub(crate) fn number_columns(&self, layout: &Layout) -> Result<Vec<usize>> {
+    pub(crate) fn number_columns(&self, layout: &CsvLayout) -> Result<Vec<usize>> {
         let mut records = Records::new(self.path, self.file, self.separator, self.origin).after_header(layout)?;
         let mut numbers = vec![0usize; layout.width];
         let mut text = vec![false; layout.width];
         while records.next()?.is_some() {
             for (field, cell) in records.record.iter().enumerate().take(layout.width) {
                 match Cell::of(cell) {
-                    Cell::Number(_) | Cell::Infinite => numbers[field] += 1,
+                    Cell::NumericEncoding(_) | Cell::Infinite => numbers[field] += 1,
                     Cell::Missing => {}
                     Cell::Text => text[field] = true,
                 }
@@ -97,7 +97,7 @@ impl<'a> Records<'a> {
                     Err(self.broken(start, format!("a row of over {LONGEST_ROW} bytes; is a quote left open?"))?)
                 }
                 ErrorKind::Io(e) => Err(Error::io(self.path, e)),
-                other => Err(Error::broken(self.path, format!("{other:?}"))),
+                other => Err(Error::corrupt_file(self.path, format!("{other:?}"))),
             },
         }
     }
@@ -127,16 +127,16 @@ impl<'a> Records<'a> {
 
     /// The error of a table that breaks at a record.
     pub(crate) fn broken(&self, start: u64, what: String) -> Result<Error> {
-        Ok(Error::broken(self.path, format!("line {}: {what}", self.line(start)?)))
+        Ok(Error::corrupt_file(self.path, format!("line {}: {what}", self.line(start)?)))
     }
 
     /// The error of the first cell of the current record that cannot be read.
-    pub(crate) fn bad_cell(&self, start: u64, row: usize, layout: &Layout, missing: Missing) -> Result<Error> {
+    pub(crate) fn bad_cell(&self, start: u64, row: usize, layout: &CsvLayout, missing: Missing) -> Result<Error> {
         let line = self.line(start)?;
         for (place, &field) in layout.selected.iter().enumerate() {
             let text = quote(&self.record[field]);
             let what = match Cell::of(&self.record[field]) {
-                Cell::Number(_) => continue,
+                Cell::NumericEncoding(_) => continue,
                 Cell::Missing if missing == Missing::Drop => continue,
                 Cell::Missing => {
                     format!("is missing ({text}); leave such rows out with --missing drop, or fill it in")
@@ -151,9 +151,9 @@ impl<'a> Records<'a> {
                 }
             };
             let (path, column) = (self.path.display(), layout.column(place));
-            return Ok(Error::data(format!("{path}: row {row} (line {line}), column {column} {what}")));
+            return Ok(Error::invalid_data(format!("{path}: row {row} (line {line}), column {column} {what}")));
         }
-        Ok(Error::data(format!("{}: row {row} (line {line}) cannot be read", self.path.display())))
+        Ok(Error::invalid_data(format!("{}: row {row} (line {line}) cannot be read", self.path.display())))
     }
 
     /// Fails when the last record ends inside quotes, which would have swallowed rows unseen.

@@ -19,8 +19,8 @@ pub(crate) struct Cursor<C> {
 
 /// The pieces of one file.
 #[derive(Debug)]
-pub(crate) struct Pieces<P, C> {
-    shared: Mutex<Shared<P, C>>,
+pub(crate) struct DecodeCache<P, C> {
+    shared: Mutex<CacheShared<P, C>>,
     /// Some piece has been decoded, or given up.
     done: Condvar,
     kept_pieces: usize,
@@ -28,17 +28,17 @@ pub(crate) struct Pieces<P, C> {
 }
 
 #[derive(Debug)]
-struct Shared<P, C> {
+struct CacheShared<P, C> {
     /// Used last comes last.
     pieces: VecDeque<(usize, Arc<P>)>,
     cursors: VecDeque<Cursor<C>>,
     under_way: Vec<usize>,
 }
 
-impl<P, C> Pieces<P, C> {
+impl<P, C> DecodeCache<P, C> {
     /// Keeps at most so many pieces and cursors.
     pub(crate) fn new(kept_pieces: usize, kept_cursors: usize) -> Self {
-        let shared = Shared { pieces: VecDeque::new(), cursors: VecDeque::new(), under_way: Vec::new() };
+        let shared = CacheShared { pieces: VecDeque::new(), cursors: VecDeque::new(), under_way: Vec::new() };
         Self { shared: Mutex::new(shared), done: Condvar::new(), kept_pieces, kept_cursors }
     }
 
@@ -65,7 +65,7 @@ impl<P, C> Pieces<P, C> {
         shared.under_way.push(index);
         drop(shared);
 
-        let _turn = Turn { pieces: self, index };
+        let _turn = DecodePermit { pieces: self, index };
         let (piece, cursor) = decode(cursor.map(|cursor| cursor.state))?;
         let piece = Arc::new(piece);
         let mut shared = self.lock();
@@ -82,18 +82,18 @@ impl<P, C> Pieces<P, C> {
     }
 
     /// A thread that panicked has left nothing half done in here: the lock is never held while decoding.
-    fn lock(&self) -> MutexGuard<'_, Shared<P, C>> {
+    fn lock(&self) -> MutexGuard<'_, CacheShared<P, C>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A piece under way; whoever waits for it goes on when this ends, however it ends.
-struct Turn<'a, P, C> {
-    pieces: &'a Pieces<P, C>,
+struct DecodePermit<'a, P, C> {
+    pieces: &'a DecodeCache<P, C>,
     index: usize,
 }
 
-impl<P, C> Drop for Turn<'_, P, C> {
+impl<P, C> Drop for DecodePermit<'_, P, C> {
     fn drop(&mut self) {
         self.pieces.lock().under_way.retain(|&index| index != self.index);
         self.pieces.done.notify_all();
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Pieces that hold ten times their index, and cursors that hold the index they stand at.
-    fn get(pieces: &Pieces<usize, usize>, index: usize, decoded: &AtomicUsize) -> (usize, Option<usize>) {
+    fn get(pieces: &DecodeCache<usize, usize>, index: usize, decoded: &AtomicUsize) -> (usize, Option<usize>) {
         let mut from = None;
         let piece = pieces.get(index, |cursor| {
             from = cursor;
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_last_pieces_are_kept_and_cursors_go_on() {
-        let (pieces, decoded) = (Pieces::new(2, 2), AtomicUsize::new(0));
+        let (pieces, decoded) = (DecodeCache::new(2, 2), AtomicUsize::new(0));
         assert_eq!(get(&pieces, 0, &decoded), (0, None));
         assert_eq!(get(&pieces, 1, &decoded), (10, Some(1)));
         assert_eq!(get(&pieces, 7, &decoded), (70, None));
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn threads_that_want_one_piece_decode_it_once() {
-        let (pieces, decoded) = (Pieces::new(4, 1), AtomicUsize::new(0));
+        let (pieces, decoded) = (DecodeCache::new(4, 1), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_failure_does_not_hold_others_up() {
-        let (pieces, decoded) = (Pieces::new(1, 1), AtomicUsize::new(0));
-        assert!(pieces.get(3, |_| Err(Error::data("bad"))).is_err());
+        let (pieces, decoded) = (DecodeCache::new(1, 1), AtomicUsize::new(0));
+        assert!(pieces.get(3, |_| Err(Error::invalid_data("bad"))).is_err());
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _ = pieces.get(3, |_| panic!("on purpose"));
         }));

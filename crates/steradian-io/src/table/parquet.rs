@@ -16,11 +16,11 @@ use crate::npy::element::FileElement;
 use crate::npy::npy_source::check_rows;
 use crate::system::pread::{changed_length, length, open_regular};
 use crate::system::quote::quote;
-use crate::table::decode_cache::Pieces;
-use crate::table::kept_rows::KeptRows;
-use crate::table::parquet_columns::{Kind, names, numbers};
+use crate::table::decode_cache::DecodeCache;
+use crate::table::parquet_columns::{ColumnType, names, numbers};
 use crate::table::parquet_file::{ParquetFile, guarded};
 use crate::table::table_options::{Missing, TableOptions};
+use crate::table::table_rows::KeptRows;
 
 /// How much is decoded at a time and kept.
 struct Budget {
@@ -51,7 +51,7 @@ pub struct ParquetSource {
     missing: Missing,
     slabs: Vec<Slab>,
     rows: KeptRows,
-    pieces: Pieces<Numbers, Vec<ColumnReader>>,
+    pieces: DecodeCache<SlabRows, Vec<ColumnReader>>,
     /// Whether readers are kept between slabs; those of wide tables would hold too many pages.
     keeps_readers: bool,
     /// Bytes of undecoded pages that readers hold, about.
@@ -77,7 +77,7 @@ struct Slab {
 }
 
 /// The kept rows of a slab, one after the other.
-enum Numbers {
+enum SlabRows {
     F32(Vec<f32>),
     F64(Vec<f64>),
 }
@@ -94,13 +94,13 @@ impl ParquetSource {
         let file = ParquetFile::open(path, Arc::clone(&handle), bytes)?;
         if options.header.is_some() {
             let what = "a header option is for text, and parquet names its columns; leave the option out";
-            return Err(Error::asked(format!("{}: {what}", path.display())));
+            return Err(Error::invalid_argument(format!("{}: {what}", path.display())));
         }
         let selected = file.choose(path, options)?;
         for &column in selected.iter().chain(options.row_names.then_some(&0)) {
             file.check_compression(path, column)?;
         }
-        let single = selected.iter().all(|&column| file.kinds[column] == Kind::Single);
+        let single = selected.iter().all(|&column| file.kinds[column] == ColumnType::Single);
         let element = if single { ElementType::F32 } else { ElementType::F64 };
         let features = selected.len();
         let pages: u64 = selected.iter().map(|&column| file.page_bytes(column)).sum();
@@ -112,7 +112,7 @@ impl ParquetSource {
             slabs: slabs(&file.groups, slab_rows),
             names: selected.iter().map(|&column| file.labels[column].clone()).collect(),
             shape: Shape { samples: 0, features, element, image: None },
-            pieces: Pieces::new(kept_slabs, cursors),
+            pieces: DecodeCache::new(kept_slabs, cursors),
             keeps_readers: cursors > 0,
             pages: pages * cursors.max(1) as u64,
             rows: KeptRows::default(),
@@ -192,7 +192,7 @@ impl ParquetSource {
             (None, None) => return Ok(()),
         };
         let (path, row) = (self.path.display(), self.rows.next_row());
-        Err(Error::data(format!("{path}: row {row}, column {} {what}", quote(self.names[place].as_bytes()))))
+        Err(Error::invalid_data(format!("{path}: row {row}, column {} {what}", quote(self.names[place].as_bytes()))))
     }
 
     /// The names of a slab's rows; the reader goes on within a group.
@@ -231,7 +231,7 @@ impl ParquetSource {
     }
 
     /// The kept rows of a slab.
-    fn slab(&self, index: usize) -> Result<Arc<Numbers>> {
+    fn slab(&self, index: usize) -> Result<Arc<SlabRows>> {
         let slab = &self.slabs[index];
         self.pieces.get(index, |readers| {
             let (mut cells, readers) = self.decode(slab, readers)?;
@@ -247,12 +247,12 @@ impl ParquetSource {
             if kept != slab.kept {
                 let rows = self.table_row(slab.first);
                 let what = format!("near row {rows} the table reads otherwise than when it was opened");
-                return Err(Error::broken(&self.path, format!("{what}; another process changed it")));
+                return Err(Error::corrupt_file(&self.path, format!("{what}; another process changed it")));
             }
             cells.truncate(kept * features);
             let numbers = match self.shape.element {
-                ElementType::F32 => Numbers::F32(cells.into_iter().map(|cell| cell as f32).collect()),
-                _ => Numbers::F64(cells),
+                ElementType::F32 => SlabRows::F32(cells.into_iter().map(|cell| cell as f32).collect()),
+                _ => SlabRows::F64(cells),
             };
             Ok((numbers, readers))
         })
@@ -262,7 +262,7 @@ impl ParquetSource {
     fn visit_as<T: FileElement + BlockElement>(
         &self,
         samples: &Range<usize>,
-        of: fn(&Numbers) -> &[T],
+        of: fn(&SlabRows) -> &[T],
         visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
     ) -> Result<()> {
         let features = self.shape.features;
@@ -298,7 +298,7 @@ impl Source for ParquetSource {
         &self.shape
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         let row = self.shape.features as u64 * 8;
         let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows().min(self.shape.samples) as u64;
         let slab = self.slabs.iter().map(|slab| slab.rows.len()).max().unwrap_or(0) as u64;
@@ -314,13 +314,13 @@ impl Source for ParquetSource {
             return Err(changed_length(&self.path, self.bytes, now));
         }
         match self.shape.element {
-            ElementType::F32 => self.visit_as::<f32>(&rows, Numbers::single, visit),
-            _ => self.visit_as::<f64>(&rows, Numbers::double, visit),
+            ElementType::F32 => self.visit_as::<f32>(&rows, SlabRows::single, visit),
+            _ => self.visit_as::<f64>(&rows, SlabRows::double, visit),
         }
     }
 }
 
-impl Numbers {
+impl SlabRows {
     fn single(&self) -> &[f32] {
         match self {
             Self::F32(numbers) => numbers,

@@ -8,18 +8,18 @@ use parquet::schema::types::ColumnDescriptor;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnType {
     /// Numbers of at most single precision.
     Single,
     /// Other numbers, which are read in double precision.
-    Number(Number),
+    NumericEncoding(NumericEncoding),
     /// Something else, in a word for messages.
     Other(&'static str),
 }
 
 /// How a column's stored values are numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
+pub(crate) enum NumericEncoding {
     /// As they are.
     Plain,
     /// Bits of a whole number without sign.
@@ -28,7 +28,7 @@ pub(crate) enum Number {
     Decimal(i32),
 }
 
-impl Kind {
+impl ColumnType {
     /// From the schema.
     pub(crate) fn of(column: &ColumnDescriptor) -> Self {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
@@ -39,10 +39,10 @@ impl Kind {
         let decimal = matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
         if decimal {
             return match physical {
-                Type::INT32 | Type::INT64 => Self::Number(Number::Decimal(column.type_scale())),
+                Type::INT32 | Type::INT64 => Self::NumericEncoding(NumericEncoding::Decimal(column.type_scale())),
                 // More bytes do not fit a whole number of 128 bits; no writer we know makes them.
                 Type::FIXED_LEN_BYTE_ARRAY if column.type_length() <= 16 => {
-                    Self::Number(Number::Decimal(column.type_scale()))
+                    Self::NumericEncoding(NumericEncoding::Decimal(column.type_scale()))
                 }
                 _ => Self::Other("a decimal of variable or great length"),
             };
@@ -50,7 +50,7 @@ impl Kind {
         match physical {
             Type::FLOAT => Self::Single,
             Type::FIXED_LEN_BYTE_ARRAY if logical == Some(&LogicalType::Float16) => Self::Single,
-            Type::DOUBLE | Type::BOOLEAN => Self::Number(Number::Plain),
+            Type::DOUBLE | Type::BOOLEAN => Self::NumericEncoding(NumericEncoding::Plain),
             Type::INT32 | Type::INT64 => whole(logical, converted),
             Type::INT96 => Self::Other("a time"),
             Type::BYTE_ARRAY if is_text(logical, converted) => Self::Other("text"),
@@ -65,33 +65,37 @@ fn is_text(logical: Option<&LogicalType>, converted: ConvertedType) -> bool {
         || matches!(converted, UTF8 | ENUM | JSON)
 }
 
-fn whole(logical: Option<&LogicalType>, converted: ConvertedType) -> Kind {
+fn whole(logical: Option<&LogicalType>, converted: ConvertedType) -> ColumnType {
     use ConvertedType::{
         DATE, TIME_MICROS, TIME_MILLIS, TIMESTAMP_MICROS, TIMESTAMP_MILLIS, UINT_8, UINT_16, UINT_32, UINT_64,
     };
     match (logical, converted) {
-        (Some(LogicalType::Date), _) | (_, DATE) => Kind::Other("a date"),
+        (Some(LogicalType::Date), _) | (_, DATE) => ColumnType::Other("a date"),
         (Some(LogicalType::Time(_) | LogicalType::Timestamp(_)), _)
-        | (_, TIME_MILLIS | TIME_MICROS | TIMESTAMP_MILLIS | TIMESTAMP_MICROS) => Kind::Other("a time"),
-        (Some(LogicalType::Unknown), _) => Kind::Other("empty"),
-        (Some(LogicalType::Integer(integer)), _) if !integer.is_signed => Kind::Number(Number::Unsigned),
-        (_, UINT_8 | UINT_16 | UINT_32 | UINT_64) => Kind::Number(Number::Unsigned),
-        _ => Kind::Number(Number::Plain),
+        | (_, TIME_MILLIS | TIME_MICROS | TIMESTAMP_MILLIS | TIMESTAMP_MICROS) => ColumnType::Other("a time"),
+        (Some(LogicalType::Unknown), _) => ColumnType::Other("empty"),
+        (Some(LogicalType::Integer(integer)), _) if !integer.is_signed => {
+            ColumnType::NumericEncoding(NumericEncoding::Unsigned)
+        }
+        (_, UINT_8 | UINT_16 | UINT_32 | UINT_64) => ColumnType::NumericEncoding(NumericEncoding::Unsigned),
+        _ => ColumnType::NumericEncoding(NumericEncoding::Plain),
     }
 }
 
 /// The next cells of a column as numbers; what is null is NaN.
-pub(crate) fn numbers(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Result<Vec<f64>> {
+pub(crate) fn numbers(reader: &mut ColumnReader, kind: ColumnType, rows: usize) -> Result<Vec<f64>> {
     let number = match kind {
-        Kind::Number(number) => number,
-        Kind::Single => Number::Plain,
-        Kind::Other(what) => return Err(ParquetError::General(format!("a column of {what} is not read as numbers"))),
+        ColumnType::NumericEncoding(number) => number,
+        ColumnType::Single => NumericEncoding::Plain,
+        ColumnType::Other(what) => {
+            return Err(ParquetError::General(format!("a column of {what} is not read as numbers")));
+        }
     };
     let scaled = |whole: i128| match number {
-        Number::Decimal(scale) => whole as f64 / 10f64.powi(scale),
+        NumericEncoding::Decimal(scale) => whole as f64 / 10f64.powi(scale),
         _ => whole as f64,
     };
-    let unsigned = number == Number::Unsigned;
+    let unsigned = number == NumericEncoding::Unsigned;
     let cells = match reader {
         ColumnReader::BoolColumnReader(r) => cells(r, rows, |&x| f64::from(u8::from(x))),
         ColumnReader::Int32ColumnReader(r) if unsigned => cells(r, rows, |&x| f64::from(x.cast_unsigned())),
@@ -100,7 +104,7 @@ pub(crate) fn numbers(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Res
         ColumnReader::Int64ColumnReader(r) => cells(r, rows, |&x| scaled(x.into())),
         ColumnReader::FloatColumnReader(r) => cells(r, rows, |&x| f64::from(x)),
         ColumnReader::DoubleColumnReader(r) => cells(r, rows, |&x| x),
-        ColumnReader::FixedLenByteArrayColumnReader(r) if kind == Kind::Single => {
+        ColumnReader::FixedLenByteArrayColumnReader(r) if kind == ColumnType::Single => {
             cells(r, rows, |x| x.data().try_into().map_or(f64::NAN, |bytes| half::f16::from_le_bytes(bytes).to_f64()))
         }
         ColumnReader::FixedLenByteArrayColumnReader(r) => cells(r, rows, |x| scaled(big_endian(x.data()))),

@@ -17,22 +17,22 @@ use steradian::{Error, Result};
 use crate::system::pread::At;
 use crate::system::quote::quote;
 use crate::table::columns::{list, number_remedy, select};
-use crate::table::parquet_columns::{Kind, skip};
+use crate::table::parquet_columns::{ColumnType, skip};
 use crate::table::table_options::TableOptions;
 
 /// Positions of their own over one open file; the crate's own reader of files moves one shared cursor.
-struct Shared {
+struct SharedFile {
     file: Arc<File>,
     bytes: u64,
 }
 
-impl Length for Shared {
+impl Length for SharedFile {
     fn len(&self) -> u64 {
         self.bytes
     }
 }
 
-impl ChunkReader for Shared {
+impl ChunkReader for SharedFile {
     type T = BufReader<At<Arc<File>>>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
@@ -53,11 +53,11 @@ impl ChunkReader for Shared {
 
 /// The schema of a parquet file and readers of its columns.
 pub(crate) struct ParquetFile {
-    reader: SerializedFileReader<Shared>,
+    reader: SerializedFileReader<SharedFile>,
     /// What each column is called.
     pub(crate) labels: Vec<String>,
     /// What each column holds.
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<ColumnType>,
     /// Rows of each group.
     pub(crate) groups: Vec<usize>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     /// Reads the footer.
     pub(crate) fn open(path: &Path, file: Arc<File>, bytes: u64) -> Result<Self> {
-        let reader = guarded(path, || SerializedFileReader::new(Shared { file, bytes }))?;
+        let reader = guarded(path, || SerializedFileReader::new(SharedFile { file, bytes }))?;
         reader.metadata().row_groups().iter().try_for_each(|group| check_group(path, group, bytes))?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns();
@@ -73,8 +73,8 @@ impl ParquetFile {
         let groups = groups.collect::<std::result::Result<_, _>>();
         Ok(Self {
             labels: columns.iter().map(|column| column.path().string()).collect(),
-            kinds: columns.iter().map(|column| Kind::of(column)).collect(),
-            groups: groups.map_err(|_| Error::broken(path, "a row group has a negative number of rows"))?,
+            kinds: columns.iter().map(|column| ColumnType::of(column)).collect(),
+            groups: groups.map_err(|_| Error::corrupt_file(path, "a row group has a negative number of rows"))?,
             reader,
         })
     }
@@ -85,7 +85,7 @@ impl ParquetFile {
         if data.is_empty() {
             let what =
                 if options.row_names { "the only column holds the rows' names" } else { "the table has no column" };
-            return Err(Error::data(format!("{}: {what}; there is nothing to read", path.display())));
+            return Err(Error::invalid_data(format!("{}: {what}; there is nothing to read", path.display())));
         }
         let (first, labels) = (data.start, &self.labels[data.start..]);
         let numbers: Vec<usize> = data.clone().filter(|&c| self.is_number(c) && !self.is_index(c)).collect();
@@ -102,11 +102,11 @@ impl ParquetFile {
             _ => format!("columns {} do not hold numbers; ", list(&others)),
         };
         let numbers: Vec<String> = numbers.iter().map(|&column| self.labels[column].clone()).collect();
-        Err(Error::data(format!("{}: {what}{}", path.display(), number_remedy(&numbers, options.row_names))))
+        Err(Error::invalid_data(format!("{}: {what}{}", path.display(), number_remedy(&numbers, options.row_names))))
     }
 
     fn is_number(&self, column: usize) -> bool {
-        !matches!(self.kinds[column], Kind::Other(_))
+        !matches!(self.kinds[column], ColumnType::Other(_))
     }
 
     /// Whether pandas made the column from an index without a name.
@@ -117,7 +117,7 @@ impl ParquetFile {
     /// A column and what it holds instead of numbers, for messages.
     fn described(&self, column: usize) -> Option<String> {
         match self.kinds[column] {
-            Kind::Other(what) => Some(format!("{} ({what})", quote(self.labels[column].as_bytes()))),
+            ColumnType::Other(what) => Some(format!("{} ({what})", quote(self.labels[column].as_bytes()))),
             _ => None,
         }
     }
@@ -128,7 +128,7 @@ impl ParquetFile {
             match group.column(column).compression() {
                 Compression::BROTLI(_) | Compression::LZO => {
                     let (path, name) = (path.display(), group.column(column).compression_codec());
-                    return Err(Error::data(format!(
+                    return Err(Error::invalid_data(format!(
                         "{path}: column {} is compressed with {name}, which is not read; write it with zstd or snappy",
                         self.labels[column]
                     )));
@@ -187,5 +187,5 @@ fn broken(path: &Path, error: &ParquetError) -> Error {
         ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::NYI(what) => what.clone(),
         other => other.to_string(),
     };
-    Error::broken(path, format!("the parquet file is damaged or incomplete ({what}); write it anew"))
+    Error::corrupt_file(path, format!("the parquet file is damaged or incomplete ({what}); write it anew"))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use steradian::{Config, Error, Journal, Local, Memory, Method, Model, Origin, Result, Solver};
+use steradian::{Config, Error, FitIdentity, Journal, Local, Method, Model, Result, SliceSource, Solver};
 use steradian_io::Checkpoint;
 
 const SAMPLES: usize = 600; // three cells
@@ -20,9 +20,9 @@ fn config() -> Config {
     Config { solver: Solver::Krylov, ..Config::new(Method::Ae, 1) }
 }
 
-fn origin(config: &Config) -> Origin {
+fn origin(config: &Config) -> FitIdentity {
     let data = numbers();
-    Origin::new(config, Solver::Krylov, &Memory::new(&data, SAMPLES, FEATURES).unwrap(), Some(99)).unwrap()
+    FitIdentity::new(config, Solver::Krylov, &SliceSource::new(&data, SAMPLES, FEATURES).unwrap(), Some(99)).unwrap()
 }
 
 fn open(path: &Path, every: Duration) -> Result<Checkpoint> {
@@ -33,9 +33,9 @@ fn fit_in(journal: Option<Arc<Checkpoint>>) -> Result<Model> {
     let data = numbers();
     let mut runner = Local::new(1)?;
     if let Some(journal) = journal {
-        runner = runner.kept_in(journal);
+        runner = runner.with_journal(journal);
     }
-    steradian::fit(&config(), &Memory::new(&data, SAMPLES, FEATURES)?, &runner)
+    steradian::fit(&config(), &SliceSource::new(&data, SAMPLES, FEATURES)?, &runner)
 }
 
 /// A journal that stops the fit when so many passes are over and the next is begun.
@@ -50,12 +50,12 @@ impl Journal for Stopping {
         self.0.part(pass)
     }
 
-    fn keep_total(&self, pass: usize, content: &steradian::Content<'_>) -> Result<()> {
-        self.0.keep_total(pass, content)
+    fn record_total(&self, pass: usize, content: &steradian::Payload<'_>) -> Result<()> {
+        self.0.record_total(pass, content)
     }
 
-    fn keep_part(&self, pass: usize, content: &steradian::Content<'_>) -> Result<()> {
-        self.0.keep_part(pass, content)?;
+    fn record_snapshot(&self, pass: usize, content: &steradian::Payload<'_>) -> Result<()> {
+        self.0.record_snapshot(pass, content)?;
         if self.0.passes() == self.1 { Err(Error::Cancelled) } else { Ok(()) }
     }
 
@@ -74,8 +74,8 @@ fn stopped() -> (tempfile::TempDir, PathBuf) {
     let path = folder.path().join("fit.checkpoint");
     let data = numbers();
     let journal = Stopping(open(&path, Duration::ZERO).unwrap(), 3);
-    let runner = Local::new(1).unwrap().kept_in(Arc::new(journal));
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let runner = Local::new(1).unwrap().with_journal(Arc::new(journal));
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     assert!(matches!(steradian::fit(&config(), &source, &runner), Err(Error::Cancelled)));
     assert!(part_of(&path).exists());
     (folder, path)
@@ -175,7 +175,7 @@ fn what_differs_is_named() {
     let text = origin(&config()).to_text().unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(text.contains(version));
-    let older = Origin::from_text(&text.replace(version, "0.0.9")).unwrap();
+    let older = FitIdentity::from_text(&text.replace(version, "0.0.9")).unwrap();
     for (now, words) in [
         (older, format!("version of steradian was {version} and is 0.0.9 now")),
         (origin(&Config::new(Method::Ae, 2)), "n_components was 1 and is 2 now".to_owned()),
@@ -183,7 +183,7 @@ fn what_differs_is_named() {
     ] {
         let before = std::fs::read(&path).unwrap();
         let error = Checkpoint::open(&path, &now, Duration::ZERO, |_| {}).unwrap_err();
-        assert!(matches!(&error, Error::Asked(said) if said.contains(&words)), "{error}");
+        assert!(matches!(&error, Error::InvalidArgument { problem: said, .. } if said.contains(&words)), "{error}");
         assert!(std::fs::read(&path).unwrap() == before);
     }
 }
@@ -200,7 +200,7 @@ fn what_is_no_checkpoint_is_refused_and_left_alone() {
     ] {
         std::fs::write(&path, bytes).unwrap();
         let error = open(&path, Duration::ZERO).unwrap_err();
-        assert!(matches!(error, Error::Broken { .. }) && error.to_string().contains(words), "{error}");
+        assert!(matches!(error, Error::CorruptFile { .. }) && error.to_string().contains(words), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
     assert!(matches!(open(folder.path(), Duration::ZERO), Err(Error::Io { .. })), "a folder");
@@ -213,7 +213,10 @@ fn one_fit_at_a_time() {
     let (_folder, path) = stopped();
     let first = open(&path, Duration::ZERO).unwrap();
     let error = open(&path, Duration::ZERO).unwrap_err();
-    assert!(matches!(&error, Error::Asked(said) if said.contains("another fit is writing")), "{error}");
+    assert!(
+        matches!(&error, Error::InvalidArgument { problem: said, .. } if said.contains("another fit is writing")),
+        "{error}"
+    );
     drop(first);
     open(&path, Duration::ZERO).unwrap();
 }

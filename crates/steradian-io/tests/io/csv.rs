@@ -60,7 +60,7 @@ fn a_header_can_be_forced() {
     let with = |header| TableOptions { header: Some(header), ..TableOptions::default() };
     let (source, numbers, _folder) = read("1990,1991\n1,2\n", &with(true)).unwrap();
     assert_eq!((source.feature_names().unwrap().len(), &numbers[..]), (2, &[1.0, 2.0][..]));
-    assert!(matches!(refused("a,b\n1,2\n", &with(false)), Error::Data(_)));
+    assert!(matches!(refused("a,b\n1,2\n", &with(false)), Error::InvalidData(_)));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn columns_and_row_names() {
     let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["2"], true, Missing::Error)).unwrap();
     assert_eq!((source.row_name(1), &numbers[..]), (Some("v"), &[2.0, 4.0][..]));
     let error = refused(text, &options(&["x", "z"], true, Missing::Error));
-    assert!(matches!(error, Error::Asked(_)));
+    assert!(matches!(error, Error::InvalidArgument { .. }));
     assert!(error.to_string().contains("no column \"z\"; the columns are x, y, kind"), "{error}");
 }
 
@@ -126,7 +126,7 @@ fn cells_that_are_wrong_are_named_by_row_line_and_column() {
     ];
     for (text, words) in cases {
         let error = refused(text, &plain);
-        assert!(matches!(error, Error::Data(_)), "{text:?}: {error:?}");
+        assert!(matches!(error, Error::InvalidData(_)), "{text:?}: {error:?}");
         assert!(error.to_string().contains(words), "{text:?}: {error}");
         assert!(error.to_string().contains("t.csv"), "{error}");
     }
@@ -147,7 +147,7 @@ fn broken_tables_are_named_by_line() {
         ("a,b\n1,2\n\"3,4\n5,6\n", "line 3"),
     ] {
         let error = refused(text, &plain);
-        assert!(matches!(error, Error::Broken { .. }), "{text:?}: {error:?}");
+        assert!(matches!(error, Error::CorruptFile { .. }), "{text:?}: {error:?}");
         assert!(error.to_string().contains(words), "{text:?}: {error}");
     }
     // A quote left open in a column that is not read swallows rows; that too is seen.
@@ -160,7 +160,7 @@ fn tables_without_rows() {
     let plain = TableOptions::default();
     for (text, words) in [("", "holds no rows"), ("\n\n", "holds no rows"), ("a,b\n", "a header and no row")] {
         let error = refused(text, &plain);
-        assert!(matches!(error, Error::Data(_)) && error.to_string().contains(words), "{text:?}: {error}");
+        assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains(words), "{text:?}: {error}");
     }
     let error = refused("a,b\n1,\n,2\n", &options(&[], false, Missing::Drop));
     assert!(error.to_string().contains("each of the 2 rows has a missing cell"), "{error}");
@@ -194,7 +194,7 @@ fn blocks_around_the_notes_of_where_rows_start() {
                 let wanted: Vec<f64> = range.flat_map(|i| [i as f64, 2.0 * i as f64]).collect();
                 assert_eq!(seen, wanted, "{rows} rows");
             }
-            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::Asked(_))));
+            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::InvalidArgument { .. })));
         }
     }
 }

@@ -32,7 +32,7 @@ fn a_file_that_needs_an_absent_feature_names_it() {
         let opened = open(&path, &TableOptions::default());
         match &opened {
             Err(error) if !present => {
-                assert!(matches!(error, Error::Data(_)) && names_feature(error, feature), "{error}");
+                assert!(matches!(error, Error::InvalidData(_)) && names_feature(error, feature), "{error}");
                 assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
                 assert!(error.to_string().contains(".npy"), "{error}");
             }
@@ -57,7 +57,7 @@ fn a_clip_that_needs_an_absent_feature_names_it() {
         [("a.png", &b"\x89PNG\r\n\x1a\n\0"[..]), ("a.jpg", b"\xff\xd8\xff\xe0"), ("a.pgm", b"P5 2 2 255\n")]
     {
         let error = Clip::open(folder.file(name, bytes), &ClipOptions::default()).unwrap_err();
-        assert!(matches!(error, Error::Data(_)) && error.to_string().contains("this is one image"), "{error}");
+        assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains("this is one image"), "{error}");
     }
 }
 

@@ -54,11 +54,11 @@ fn refusal(bytes: &[u8]) -> (String, bool) {
     let folder = Folder::new();
     let path = folder.file("a.npy", bytes);
     match NpySource::open(&path).expect_err("refused") {
-        Error::Data(message) => {
+        Error::InvalidData(message) => {
             assert!(message.contains("a.npy"), "{message}");
             (message, true)
         }
-        error @ Error::Broken { .. } => (error.to_string(), false),
+        error @ Error::CorruptFile { .. } => (error.to_string(), false),
         other => panic!("{other:?}"),
     }
 }
@@ -174,7 +174,7 @@ fn files_that_cannot_be_opened_are_the_systems_errors() {
 fn rows_beyond_the_end_are_refused() {
     let folder = Folder::new();
     let source = NpySource::open(folder.file("a.npy", npy("|u1", false, &[2, 2], &[0; 4]))).unwrap();
-    assert!(matches!(source.visit(1..3, &mut |_| Ok(())), Err(Error::Asked(_))));
+    assert!(matches!(source.visit(1..3, &mut |_| Ok(())), Err(Error::InvalidArgument { .. })));
     let mut rows = None;
     let mut keep = |block: steradian::Block<'_>| {
         rows = Some(block.rows());

@@ -66,11 +66,11 @@ fn formats_that_are_not_read_are_refused_by_name() {
         for name in ["data", "data.npy", "data.csv"] {
             let error = open(folder.file(name, bytes), &TableOptions::default()).unwrap_err();
             // A file called .npy whose content is nothing known is a damaged .npy.
-            if name == "data.npy" && matches!(error, Error::Broken { .. }) {
+            if name == "data.npy" && matches!(error, Error::CorruptFile { .. }) {
                 assert!(error.to_string().contains("byte 0"), "{error}");
                 continue;
             }
-            assert!(matches!(error, Error::Data(_)), "{error:?}");
+            assert!(matches!(error, Error::InvalidData(_)), "{error:?}");
             assert!(error.to_string().contains(words) && error.to_string().contains(name), "{error}");
         }
     }
@@ -78,7 +78,8 @@ fn formats_that_are_not_read_are_refused_by_name() {
     {
         let error = open(folder.path(), &TableOptions::default()).unwrap_err();
         assert!(
-            matches!(error, Error::Data(_)) && error.to_string().contains("holds no images (and 3 other entries)"),
+            matches!(error, Error::InvalidData(_))
+                && error.to_string().contains("holds no images (and 3 other entries)"),
             "{error}"
         );
     }
@@ -98,6 +99,6 @@ fn an_array_refuses_the_options_of_tables() {
         (TableOptions { header: Some(true), ..plain.clone() }, "header"),
     ] {
         let error = open(&path, &options).unwrap_err();
-        assert!(matches!(error, Error::Asked(_)) && error.to_string().contains(name), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { .. }) && error.to_string().contains(name), "{error}");
     }
 }

@@ -197,14 +197,14 @@ fn what_is_wrong_is_named() {
         (options(&["price"], false, Missing::Error), "--missing drop"),
     ] {
         let error = refused(&asked);
-        assert!(matches!(error, Error::Data(_)), "{error:?}");
+        assert!(matches!(error, Error::InvalidData(_)), "{error:?}");
         assert!(error.to_string().contains(words) && error.to_string().contains("t.parquet"), "{error}");
     }
     let error = refused(&options(&["cost"], false, Missing::Error));
-    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
     assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
     let error = refused(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
-    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+    assert!(matches!(error, Error::InvalidArgument { .. }), "{error:?}");
 
     let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
     let message = |path: &PathBuf, missing| open(path, &options(&[], false, missing)).unwrap_err().to_string();
@@ -276,7 +276,7 @@ fn damage_is_survived() {
     }
     assert!(refused > 300, "{refused}");
     let cut = ParquetSource::open(folder.file("d.parquet", &whole[..whole.len() - 9]), &asked).unwrap_err();
-    assert!(matches!(cut, Error::Broken { .. }) && cut.to_string().contains("write it anew"), "{cut}");
+    assert!(matches!(cut, Error::CorruptFile { .. }) && cut.to_string().contains("write it anew"), "{cut}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use steradian::{Error, Grid, Source};
-use steradian_io::{NpySource, StreamedNpy, TableOptions, open};
+use steradian_io::{NpySource, StreamedNpySource, TableOptions, open};
 
 use crate::common::{Dice, Folder, block_numbers, dictionary, encode, npy, npy_with, numbers};
 
@@ -35,13 +35,13 @@ proptest! {
     ) {
         let folder = Folder::new();
         let path = array(&folder, descr, &[samples, features], align);
-        let streamed = StreamedNpy::open(&path).unwrap().widen(threads, more).unwrap();
-        let before = streamed.held_bytes(threads);
+        let streamed = StreamedNpySource::open(&path).unwrap().widen(threads, more).unwrap();
+        let before = streamed.buffer_bytes(threads);
         if announced {
-            streamed.announce(&[0..samples / 2, samples / 2..samples], threads);
+            streamed.advise_access(&[0..samples / 2, samples / 2..samples], threads);
         }
         prop_assert_eq!(numbers(&streamed, step).unwrap(), numbers(&NpySource::open(&path).unwrap(), step).unwrap());
-        prop_assert_eq!(streamed.held_bytes(threads), before);
+        prop_assert_eq!(streamed.buffer_bytes(threads), before);
     }
 }
 
@@ -52,8 +52,8 @@ fn threads_at_random_places_see_the_same_numbers() {
     let path = array(&folder, "<f4", &[samples, features], 64);
     let mapped = NpySource::open(&path).unwrap();
     for more in [0, u64::MAX] {
-        let streamed = StreamedNpy::open(&path).unwrap().widen(3, more).unwrap();
-        streamed.announce(&[0..2048, 2048..4096, 4096..6000], 3);
+        let streamed = StreamedNpySource::open(&path).unwrap().widen(3, more).unwrap();
+        streamed.advise_access(&[0..2048, 2048..4096, 4096..6000], 3);
         let read = |source: &dyn Source, rows: std::ops::Range<usize>| {
             let mut found = Vec::new();
             source.visit(rows, &mut |block| {
@@ -92,14 +92,14 @@ fn threads_at_random_places_see_the_same_numbers() {
 fn a_pass_is_read_once_and_in_a_ring_of_the_size_it_says() {
     let folder = Folder::new();
     let path = array(&folder, "|u1", &[5000, 3000], 64);
-    let least = StreamedNpy::open(&path).unwrap();
+    let least = StreamedNpySource::open(&path).unwrap();
     let block = Grid::new(5000, 3000, 0).block_rows() * 3000;
     assert_eq!(least.ring(), (2, block));
-    assert!(least.held_bytes(2) < 2 * block as u64 + 32_768);
+    assert!(least.buffer_bytes(2) < 2 * block as u64 + 32_768);
     let wide = least.widen(2, u64::MAX).unwrap();
     let (slots, chunk) = wide.ring();
     assert!(slots == 4 && chunk > block && chunk <= 8 << 20, "{slots} {chunk}");
-    assert!(wide.measured_rate().unwrap() > 0.0);
+    assert!(wide.measure_read_rate().unwrap() > 0.0);
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn arrays_are_streamed_only_when_they_must_be() {
     let folder = Folder::new();
     let path = array(&folder, "|u1", &[100, 1000], 64);
     let opened =
-        |memory| format!("{:?}", open(&path, &TableOptions::default()).unwrap().streamed_beyond(memory).unwrap());
+        |memory| format!("{:?}", open(&path, &TableOptions::default()).unwrap().stream_if_larger_than(memory).unwrap());
     assert!(opened(None).starts_with("Npy"));
     assert!(opened(Some(100_000)).starts_with("Npy"));
     assert!(opened(Some(99_999)).starts_with("Streamed"));
     let fortran = folder.file("f.npy", npy("|u1", true, &[100, 1000], &[7; 100_000]));
-    let data = open(&fortran, &TableOptions::default()).unwrap().streamed_beyond(Some(10)).unwrap();
+    let data = open(&fortran, &TableOptions::default()).unwrap().stream_if_larger_than(Some(10)).unwrap();
     assert!(format!("{data:?}").starts_with("Npy"));
-    let message = StreamedNpy::open(&fortran).unwrap_err().to_string();
+    let message = StreamedNpySource::open(&fortran).unwrap_err().to_string();
     assert!(message.contains("Fortran") && message.contains("ascontiguousarray"), "{message}");
 }
 
@@ -122,8 +122,8 @@ fn arrays_are_streamed_only_when_they_must_be() {
 fn a_file_that_shrinks_in_the_middle_of_a_pass_is_an_error_with_the_byte() {
     let folder = Folder::new();
     let path = array(&folder, "|u1", &[4096, 4096], 64);
-    let streamed = StreamedNpy::open(&path).unwrap();
-    streamed.announce(std::slice::from_ref(&(0..4096)), 1);
+    let streamed = StreamedNpySource::open(&path).unwrap();
+    streamed.advise_access(std::slice::from_ref(&(0..4096)), 1);
     let cut = AtomicBool::new(false);
     let mut failure = None;
     for first in (0..4096).step_by(256) {
@@ -162,12 +162,12 @@ fn a_file_that_shrinks_is_an_error_for_each_thread() {
     let bytes = file.metadata().unwrap().len();
     for repetition in 0..20 {
         file.set_len(bytes).unwrap();
-        let streamed = Arc::new(StreamedNpy::open(&path).unwrap().widen(THREADS, u64::MAX).unwrap());
+        let streamed = Arc::new(StreamedNpySource::open(&path).unwrap().widen(THREADS, u64::MAX).unwrap());
         assert_eq!(streamed.ring().1, samples * 512, "all rows are in one chunk");
         // The last byte: a read takes as long as it can before it fails, so that the other threads come meanwhile.
         file.set_len(bytes - 1).unwrap();
         let parts: Vec<_> = (0..THREADS).map(|thread| thread * part..(thread + 1) * part).collect();
-        streamed.announce(&parts, THREADS);
+        streamed.advise_access(&parts, THREADS);
         let (sender, outcomes) = mpsc::channel();
         let start = Arc::new(Barrier::new(THREADS));
         for rows in parts {

@@ -5,9 +5,9 @@ use std::io::Write;
 #[cfg(feature = "csv")]
 use steradian::Matrix;
 use steradian::{ElementType, Error, Source};
+use steradian_io::{AtomicFile, NpySource, NpyWriter, write_atomic};
 #[cfg(feature = "csv")]
 use steradian_io::{CsvSource, TableOptions, write_csv};
-use steradian_io::{NpySource, NpyWriter, OutputFile, write_whole};
 
 use crate::common::{Folder, npy};
 
@@ -60,8 +60,8 @@ fn nothing_is_left_of_an_output_that_was_not_finished() {
     let path = folder.file("a.npy", b"old");
     let mut writer = NpyWriter::create(&path, ElementType::F64, &[3, 2]).unwrap();
     writer.write(&[1.0, 2.0]).unwrap();
-    assert!(matches!(writer.write(&[1.0]), Err(Error::Asked(_))));
-    assert!(matches!(writer.write(&[1.0; 6]), Err(Error::Asked(_))));
+    assert!(matches!(writer.write(&[1.0]), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(writer.write(&[1.0; 6]), Err(Error::InvalidArgument { .. })));
     let message = writer.finish().unwrap_err().to_string();
     assert!(message.contains("a.npy: 1 of 3 rows were written"), "{message}");
     drop(NpyWriter::create(folder.path().join("b.npy"), ElementType::U8, &[3, 2]).unwrap());
@@ -73,16 +73,16 @@ fn nothing_is_left_of_an_output_that_was_not_finished() {
 fn places_that_cannot_be_written_are_named() {
     let folder = Folder::new();
     for path in [folder.path().join("none/a.npy"), folder.path().to_path_buf()] {
-        let error = write_whole(&path, b"x").unwrap_err();
+        let error = write_atomic(&path, b"x").unwrap_err();
         assert!(matches!(error, Error::Io { .. }));
         assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
         assert!(!error.to_string().contains(".part"), "{error}");
     }
     #[cfg(unix)]
-    assert!(write_whole("/dev/null", b"x").unwrap_err().to_string().contains("a device or a pipe"));
+    assert!(write_atomic("/dev/null", b"x").unwrap_err().to_string().contains("a device or a pipe"));
     for shape in [&[][..], &[usize::MAX, 2]] {
         let refused = NpyWriter::create(folder.path().join("a"), ElementType::U8, shape);
-        assert!(matches!(refused, Err(Error::Asked(_))));
+        assert!(matches!(refused, Err(Error::InvalidArgument { .. })));
     }
     assert!(names(&folder).is_empty());
 }
@@ -94,11 +94,11 @@ fn permissions_are_those_of_any_new_file_and_links_stay() {
     let folder = Folder::new();
     let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     folder.file("plain", b"");
-    write_whole(folder.path().join("whole"), b"x").unwrap();
+    write_atomic(folder.path().join("whole"), b"x").unwrap();
     assert_eq!(mode("whole"), mode("plain"));
 
     std::os::unix::fs::symlink(folder.path().join("plain"), folder.path().join("link")).unwrap();
-    write_whole(folder.path().join("link"), b"through").unwrap();
+    write_atomic(folder.path().join("link"), b"through").unwrap();
     assert!(folder.path().join("link").is_symlink());
     assert_eq!(std::fs::read(folder.path().join("plain")).unwrap(), b"through");
 }
@@ -108,7 +108,7 @@ fn replacing_a_mapped_file_leaves_its_readers_alone() {
     let folder = Folder::new();
     let path = folder.file("a.npy", npy("|u1", false, &[2, 1], &[1, 2]));
     let source = NpySource::open(&path).unwrap();
-    write_whole(&path, b"x").unwrap();
+    write_atomic(&path, b"x").unwrap();
     assert_eq!(crate::common::numbers(&source, 1).unwrap(), [1.0, 2.0]);
 }
 
@@ -127,14 +127,14 @@ fn tables_read_back_as_they_were() {
     write_csv(&path, None, &tall).unwrap();
     let source = CsvSource::open(&path, &TableOptions::default()).unwrap();
     assert_eq!((source.shape().samples, source.feature_names()), (3, None));
-    assert!(matches!(write_csv(&path, Some(&header), &tall), Err(Error::Asked(_))));
+    assert!(matches!(write_csv(&path, Some(&header), &tall), Err(Error::InvalidArgument { .. })));
 }
 
 #[test]
 fn anything_that_writes_can_use_an_output_file() {
     let folder = Folder::new();
     let path = folder.path().join("flags.csv");
-    let mut file = OutputFile::create(&path).unwrap();
+    let mut file = AtomicFile::create(&path).unwrap();
     writeln!(file, "sample,flag").unwrap();
     file.append(b"0,regular\n").unwrap();
     assert!(!path.exists());

@@ -3,11 +3,11 @@
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Moments;
+use crate::folds::ColumnMeans;
 
 /// The mean of all samples, or of the kept ones. One pass.
-pub(crate) fn mean(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
-    runner.run(&Moments::new(source.shape().features, kept), source)
+pub(crate) fn mean(source: &dyn Source, support: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
+    runner.run(&ColumnMeans::new(source.shape().features, support), source)
 }
 
 /// Data whose numbers are all finite, and their mean where the check has computed it.

@@ -19,9 +19,9 @@ pub(crate) fn passes(shape: &Shape) -> usize {
 }
 
 /// The coordinate-wise median of all samples, or of the kept ones.
-pub(crate) fn median(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
+pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
     let shape = source.shape();
-    let count = kept.map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
+    let count = support.map_or(shape.samples, |support| support.iter().filter(|&&k| k).count());
     let mut median = Vec::with_capacity(shape.features);
     for start in (0..shape.features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(shape.features);
@@ -30,7 +30,8 @@ pub(crate) fn median(source: &dyn Source, kept: Option<&[bool]>, runner: &impl R
         let mut ranks = vec![middle; columns.len()];
         let mut keys = vec![[0u64; 2]; columns.len()];
         for digit in 0..shape.element.bytes() {
-            let counts = runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, kept), source)?;
+            let counts =
+                runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, support), source)?;
             for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
                 for (side, counts) in counts.chunks(DIGITS).enumerate() {
                     let found = settle(counts, &mut rank[side]);
@@ -69,7 +70,7 @@ fn value_of(element: ElementType, key: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
     use crate::engine::local::Local;
     use proptest::prelude::*;
 
@@ -85,11 +86,11 @@ mod tests {
             let runner = Local::new(2).unwrap();
             let data = &data[..n * 3];
             let column = |j: usize| data[j..].iter().step_by(3);
-            let found = median(&Memory::new(data, n, 3).unwrap(), None, &runner).unwrap();
+            let found = median(&SliceSource::new(data, n, 3).unwrap(), None, &runner).unwrap();
             let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
-            let found32 = median(&Memory::new(&single, n, 3).unwrap(), None, &runner).unwrap();
+            let found32 = median(&SliceSource::new(&single, n, 3).unwrap(), None, &runner).unwrap();
             let bytes: Vec<u8> = data.iter().map(|&x| x as i32 as u8).collect();
-            let found8 = median(&Memory::new(&bytes, n, 3).unwrap(), None, &runner).unwrap();
+            let found8 = median(&SliceSource::new(&bytes, n, 3).unwrap(), None, &runner).unwrap();
             for j in 0..3 {
                 prop_assert!((found[j] - sorted_median(column(j).copied().collect())).abs() <= 1e-12);
                 prop_assert_eq!(found32[j], sorted_median(column(j).map(|&x| f64::from(x as f32)).collect()));

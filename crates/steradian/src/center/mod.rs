@@ -12,15 +12,15 @@ use crate::error::Result;
 use mean::Finite;
 
 /// A center that takes no search: any but the spatial median, of all samples or of the kept ones.
-pub(crate) fn simple(
+pub(crate) fn closed_form(
     center: &Center,
     source: &dyn Source,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     runner: &impl Runner,
 ) -> Result<Vec<f64>> {
     match center {
-        Center::Mean => mean::mean(source, kept, runner),
-        Center::Median => median::median(source, kept, runner),
+        Center::Mean => mean::mean(source, support, runner),
+        Center::Median => median::median(source, support, runner),
         Center::None => Ok(vec![0.0; source.shape().features]),
         Center::Given(point) => Ok(point.clone()),
         Center::SpatialMedian => unreachable!("the spatial median is searched for by the caller"),
@@ -29,7 +29,7 @@ pub(crate) fn simple(
 
 /// Any center of all samples, by passes, for methods outside this crate: floating-point data are read once more than the
 /// center needs where that is what proves that all numbers are finite. With what the user should know.
-pub fn proven(
+pub fn checked_center(
     center: &Center,
     source: &dyn Source,
     seed: u64,
@@ -50,7 +50,7 @@ pub(crate) fn by_passes(
     }
     let source = data.source;
     if *center != Center::SpatialMedian {
-        return Ok((simple(center, source, None, runner)?, None));
+        return Ok((closed_form(center, source, None, runner)?, None));
     }
     let start = spatial_median::Start::new(source, seed)?;
     spatial_median::by_passes(source, None, &start, runner)

@@ -5,12 +5,12 @@
 //! matrix K of products around any origin o, the point is o + sum a_i (x_i - o), distances are
 //! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
 
-use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, Pulled, minimise};
+use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, WeiszfeldProblem, minimise};
 use crate::data::element::ElementType;
 use crate::data::source::{Source, read_sample};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Pull;
+use crate::folds::SpatialGradient;
 use crate::numeric::linalg::{Matrix, product};
 use crate::numeric::random::{Stream, subsample};
 
@@ -38,10 +38,10 @@ impl Start {
     }
 
     /// The same, of the kept samples alone.
-    pub(crate) fn within(source: &dyn Source, kept: Option<&[bool]>, seed: u64) -> Result<Self> {
+    pub(crate) fn within(source: &dyn Source, support: Option<&[bool]>, seed: u64) -> Result<Self> {
         let shape = source.shape();
         let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
-        let members: Vec<usize> = (0..shape.samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+        let members: Vec<usize> = (0..shape.samples).filter(|&i| support.is_none_or(|support| support[i])).collect();
         let chosen = subsample(members.len(), count, seed, Stream::Subsample);
         let chosen: Vec<usize> = chosen.into_iter().map(|i| members[i]).collect();
         source.prefetch(&chosen)?;
@@ -94,19 +94,19 @@ fn unfinished(tolerance: f64) -> String {
 /// Of the kept samples, by passes, from `start.point`.
 pub(crate) fn by_passes(
     source: &dyn Source,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
     struct Passes<'a, R> {
         source: &'a dyn Source,
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
-    impl<R: Runner> Pulled for Passes<'_, R> {
+    impl<R: Runner> WeiszfeldProblem for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
-            let sum = self.runner.run(&Pull::new(y, self.kept, self.coincidence), self.source)?;
+            let sum = self.runner.run(&SpatialGradient::new(y, self.support, self.coincidence), self.source)?;
             let plain = |values: Vec<f64>| Imaged { own: values, image: None };
             let weighed = Evaluation::new(plain(y.to_vec()), plain(sum.pull), sum.inverse_lengths, sum.coincident);
             Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..weighed })
@@ -116,7 +116,7 @@ pub(crate) fn by_passes(
             read_sample(self.source, index)
         }
     }
-    let mut passes = Passes { source, kept, runner, coincidence: COINCIDENCE * start.scale };
+    let mut passes = Passes { source, support, runner, coincidence: COINCIDENCE * start.scale };
     let (point, settled) = minimise(&mut passes, start.point.clone(), start.tolerance)?;
     Ok((point, (!settled).then(|| unfinished(start.tolerance))))
 }
@@ -125,13 +125,13 @@ pub(crate) fn by_passes(
 /// to 1, from those in `start.point`.
 pub(crate) fn by_gram(
     gram: &Matrix,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
     struct Weights<'a, R> {
         gram: &'a Matrix,
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
@@ -141,7 +141,7 @@ pub(crate) fn by_gram(
             self.runner.compute(|| product(self.gram, &column)).data().to_vec()
         }
     }
-    impl<R: Runner> Pulled for Weights<'_, R> {
+    impl<R: Runner> WeiszfeldProblem for Weights<'_, R> {
         fn evaluate(&mut self, a: &[f64]) -> Result<Evaluation> {
             self.runner.check_cancelled()?;
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
@@ -149,7 +149,7 @@ pub(crate) fn by_gram(
             let aka = dot(a, &ka);
             let mut pull = vec![0.0; a.len()]; // weights of samples in the pull, before the point's own share
             let (mut lengths, mut inverse_lengths, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
-            let speaking = pull.iter_mut().enumerate().filter(|(i, _)| self.kept.is_none_or(|kept| kept[*i]));
+            let speaking = pull.iter_mut().enumerate().filter(|(i, _)| self.support.is_none_or(|support| support[*i]));
             for (i, pull) in speaking {
                 let length = (self.gram[(i, i)] - 2.0 * ka[i] + aka).max(0.0).sqrt();
                 if length <= self.coincidence {
@@ -176,7 +176,7 @@ pub(crate) fn by_gram(
         }
     }
     // Distances within K are roots of differences, so samples closer than half of the digits look coincident.
-    let mut weights = Weights { gram, kept, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
+    let mut weights = Weights { gram, support, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
     let (a, settled) = minimise(&mut weights, start.point.clone(), start.tolerance)?;
     Ok((a, (!settled).then(|| unfinished(start.tolerance))))
 }

@@ -102,7 +102,7 @@ impl Evaluation {
 }
 
 /// A point in some representation, and what samples do to it.
-pub(crate) trait Pulled {
+pub(crate) trait WeiszfeldProblem {
     /// What the samples do to `y`.
     fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation>;
 
@@ -112,7 +112,11 @@ pub(crate) trait Pulled {
 
 /// Minimises the sum of distances from `start` until a step is shorter than `tolerance`, in data units.
 /// Returns the point and whether that happened within [`MAX_EVALUATIONS`].
-pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64) -> Result<(Vec<f64>, bool)> {
+pub(crate) fn minimise(
+    pulled: &mut impl WeiszfeldProblem,
+    start: Vec<f64>,
+    tolerance: f64,
+) -> Result<(Vec<f64>, bool)> {
     let mut y = start;
     let mut best: Option<Evaluation> = None;
     let mut retreats = 0;

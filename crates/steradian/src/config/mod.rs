@@ -10,7 +10,7 @@ pub(crate) mod request;
 pub(crate) mod method;
 
 use method::Method;
-use options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use screen::{Cone, Outlyingness, Screen};
 
 /// Everything a fit is asked to do.
@@ -19,7 +19,7 @@ pub struct Config {
     /// The preset this began as; it names the method in models and reports.
     pub method: Method,
     /// The number of components, d, or how it is found.
-    pub components: Components,
+    pub components: ComponentCount,
     /// Where samples are seen from.
     pub center: Center,
     /// Who may speak.
@@ -50,12 +50,12 @@ pub struct Config {
 impl Config {
     /// The preset of a method for `components` components. Methods of other crates have presets of their own, which begin
     /// with a mean center, uniform weights and no screen.
-    pub fn new(method: Method, components: impl Into<Components>) -> Self {
+    pub fn new(method: Method, components: impl Into<ComponentCount>) -> Self {
         let outlyingness = Screen::Outlyingness(Outlyingness::default());
         let (center, screen) = match method {
-            Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::Everyone),
+            Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::None),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
-            Method::Angular => (Center::SpatialMedian, Screen::Everyone),
+            Method::Angular => (Center::SpatialMedian, Screen::None),
             Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
         };
         let sine = matches!(method, Method::Robust | Method::Cells);

@@ -66,16 +66,16 @@ pub enum Scaling {
 /// How many components are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Components {
+pub enum ComponentCount {
     /// This many.
     Count(usize),
     /// As many as explain this fraction of the total variance (see [`Model::total_variance`](crate::Model)).
-    Share(f64),
+    VarianceFraction(f64),
     /// As many as stand out from noise (parallel analysis on the sphere).
     Auto,
 }
 
-impl Components {
+impl ComponentCount {
     /// The most that are looked at where the number is not given.
     const SEARCHED: usize = 30;
 
@@ -83,14 +83,14 @@ impl Components {
     pub fn at_most(self, shape: &Shape) -> usize {
         match self {
             Self::Count(count) => count,
-            Self::Share(_) | Self::Auto => {
+            Self::VarianceFraction(_) | Self::Auto => {
                 Self::SEARCHED.min(shape.features).min(shape.samples.saturating_sub(1) / 2).max(1)
             }
         }
     }
 }
 
-impl From<usize> for Components {
+impl From<usize> for ComponentCount {
     fn from(count: usize) -> Self {
         Self::Count(count)
     }

@@ -35,7 +35,7 @@ pub enum Ties {
 /// How the sample with most others in its cone is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counting {
+pub enum PivotSearch {
     /// All pairs where that takes up to a minute at a usual rate, else by elimination; the shape alone decides.
     #[default]
     Auto,
@@ -57,7 +57,7 @@ pub struct Cone {
     /// Whether the mean of the kept samples becomes the center before decomposing.
     pub recenter: bool,
     /// How the pivot is found.
-    pub counting: Counting,
+    pub counting: PivotSearch,
 }
 
 impl Default for Cone {
@@ -67,7 +67,7 @@ impl Default for Cone {
             cosine: Cosine::Abs,
             ties: Ties::Index,
             recenter: false,
-            counting: Counting::Auto,
+            counting: PivotSearch::Auto,
         }
     }
 }
@@ -92,7 +92,7 @@ impl Default for Outlyingness {
 #[serde(rename_all = "kebab-case")]
 pub enum Screen {
     /// Every sample that has a direction.
-    Everyone,
+    None,
     /// The samples in a cone around the sample that has most others near it (TAE).
     Cone(Cone),
     /// The samples near the subspace of the least outlying half.
@@ -103,7 +103,7 @@ impl Screen {
     /// The name in model files.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Everyone => "none",
+            Self::None => "none",
             Self::Cone(_) => "cone",
             Self::Outlyingness(_) => "outlyingness",
         }

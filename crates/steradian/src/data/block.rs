@@ -34,7 +34,7 @@ impl<'a, T: Element> Rows<'a, T> {
         let lowest = offset as i128 + down.min(0) + across.min(0);
         let highest = offset as i128 + down.max(0) + across.max(0);
         if rows > 0 && columns > 0 && (lowest < 0 || highest >= data.len() as i128) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "an array of {rows} x {columns} with strides {row_stride} and {column_stride} from element {offset} \
                  spans elements {lowest} to {highest}, but the buffer holds {}; check shape and strides",
                 data.len()

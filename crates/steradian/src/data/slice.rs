@@ -9,16 +9,16 @@ use crate::error::{Error, Result};
 
 /// Samples in memory, at any strides.
 #[derive(Debug, Clone)]
-pub struct Memory<'a, T> {
+pub struct SliceSource<'a, T> {
     rows: Rows<'a, T>,
     shape: Shape,
 }
 
-impl<'a, T: Element> Memory<'a, T> {
+impl<'a, T: Element> SliceSource<'a, T> {
     /// Samples one after the other (C order).
     pub fn new(data: &'a [T], samples: usize, features: usize) -> Result<Self> {
         if samples.checked_mul(features) != Some(data.len()) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "a shape of {samples} x {features} does not fit a buffer of {} elements",
                 data.len()
             )));
@@ -35,7 +35,7 @@ impl<'a, T: Element> Memory<'a, T> {
     /// Says that each sample is an image of this height and width.
     pub fn with_image(mut self, height: usize, width: usize) -> Result<Self> {
         if height.checked_mul(width) != Some(self.shape.features) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "an image of {height} x {width} does not have {} pixels",
                 self.shape.features
             )));
@@ -45,7 +45,7 @@ impl<'a, T: Element> Memory<'a, T> {
     }
 }
 
-impl<T: BlockElement> Source for Memory<'_, T> {
+impl<T: BlockElement> Source for SliceSource<'_, T> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -58,13 +58,13 @@ impl<T: BlockElement> Source for Memory<'_, T> {
 /// The rows of an `ndarray` view, whatever its order: read in place where a block is contiguous, else block by block.
 #[cfg(feature = "ndarray")]
 #[derive(Debug, Clone)]
-pub struct NdArray<'a, T> {
+pub struct NdArraySource<'a, T> {
     view: ndarray::ArrayView2<'a, T>,
     shape: Shape,
 }
 
 #[cfg(feature = "ndarray")]
-impl<'a, T: Element> NdArray<'a, T> {
+impl<'a, T: Element> NdArraySource<'a, T> {
     /// Wraps a view.
     pub fn new(view: ndarray::ArrayView2<'a, T>) -> Self {
         let (samples, features) = view.dim();
@@ -73,7 +73,7 @@ impl<'a, T: Element> NdArray<'a, T> {
 }
 
 #[cfg(feature = "ndarray")]
-impl<T: BlockElement> Source for NdArray<'_, T> {
+impl<T: BlockElement> Source for NdArraySource<'_, T> {
     fn shape(&self) -> &Shape {
         &self.shape
     }

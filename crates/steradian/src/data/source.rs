@@ -68,15 +68,15 @@ pub trait Source: Sync {
         Ok(())
     }
 
-    /// Says that a pass begins: `lanes` threads visit these parts of the rows, each front to back, and take the next part
+    /// Says that a pass begins: `n_threads` threads visit these parts of the rows, each front to back, and take the next part
     /// in order when they are done with one. A source that reads ahead goes by it; it may be ignored, and it ends what
     /// was announced before.
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        let _ = (parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        let _ = (parts, n_threads);
     }
 
     /// Memory that serving blocks to this many threads takes, the data themselves apart where they lie in memory.
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         let _ = threads;
         0
     }

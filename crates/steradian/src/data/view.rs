@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::numeric::random::{Stream, subsample};
 
 /// Some of the samples of a source, in a given order.
-pub(crate) struct Picked<'a> {
+pub(crate) struct SubsetSource<'a> {
     source: &'a dyn Source,
     samples: Vec<usize>,
     shape: Shape,
 }
 
-impl<'a> Picked<'a> {
+impl<'a> SubsetSource<'a> {
     /// These samples.
     pub(crate) fn new(source: &'a dyn Source, samples: Vec<usize>) -> Self {
         let shape = Shape { samples: samples.len(), ..source.shape().clone() };
@@ -34,7 +34,7 @@ impl<'a> Picked<'a> {
     }
 }
 
-impl Source for Picked<'_> {
+impl Source for SubsetSource<'_> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -47,9 +47,9 @@ impl Source for Picked<'_> {
         View::Subset(self.source, &self.samples)
     }
 
-    fn announce(&self, _: &[Range<usize>], _: usize) {
+    fn advise_access(&self, _: &[Range<usize>], _: usize) {
         // Where the picked rows lie is not foreseen, and what was foreseen before is over.
-        self.source.announce(&[], 0);
+        self.source.advise_access(&[], 0);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -78,19 +78,19 @@ impl Source for Picked<'_> {
 }
 
 /// A part of the data, numbered from its place in the whole: row i is sample number `first` + i.
-pub(crate) struct Placed<'a> {
+pub(crate) struct OffsetSource<'a> {
     source: &'a dyn Source,
     first: usize,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> OffsetSource<'a> {
     /// A part whose first sample is number `first` of all.
     pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
         Self { source, first }
     }
 }
 
-impl Source for Placed<'_> {
+impl Source for OffsetSource<'_> {
     fn view(&self) -> View<'_> {
         View::Opaque
     }
@@ -103,8 +103,8 @@ impl Source for Placed<'_> {
         self.source.feature_name(feature)
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source.advise_access(parts, n_threads);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -113,12 +113,12 @@ impl Source for Placed<'_> {
 }
 
 /// A part of the data that is asked for by the numbers that its rows have in the whole.
-pub(crate) struct Numbered<'a> {
+pub(crate) struct GlobalIndexSource<'a> {
     source: &'a dyn Source,
     first: usize,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> GlobalIndexSource<'a> {
     /// A part whose first sample is number `first` of all.
     pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
         Self { source, first }
@@ -129,7 +129,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-impl Source for Numbered<'_> {
+impl Source for GlobalIndexSource<'_> {
     fn view(&self) -> View<'_> {
         View::Opaque
     }
@@ -142,8 +142,8 @@ impl Source for Numbered<'_> {
         self.source.feature_name(feature)
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(&parts.iter().map(|rows| self.own(rows)).collect::<Vec<_>>(), lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source.advise_access(&parts.iter().map(|rows| self.own(rows)).collect::<Vec<_>>(), n_threads);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -180,13 +180,13 @@ impl RowFunction for RowMap<'_> {
 }
 
 /// Every sample of a source mapped by itself. Floating point comes out: f64 for f64 data, f32 for the others.
-pub(crate) struct Changed<'a, F> {
+pub(crate) struct MappedSource<'a, F> {
     source: &'a dyn Source,
     shape: Shape,
     function: F,
 }
 
-impl<'a, F: RowFunction> Changed<'a, F> {
+impl<'a, F: RowFunction> MappedSource<'a, F> {
     /// Maps each sample where it is read.
     pub(crate) fn new(source: &'a dyn Source, function: F) -> Self {
         let shape = Shape { element: source.shape().element.mapped(), ..source.shape().clone() };
@@ -194,7 +194,7 @@ impl<'a, F: RowFunction> Changed<'a, F> {
     }
 }
 
-impl<F: RowFunction> Source for Changed<'_, F> {
+impl<F: RowFunction> Source for MappedSource<'_, F> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -214,8 +214,8 @@ impl<F: RowFunction> Source for Changed<'_, F> {
         }
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source.advise_access(parts, n_threads);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -247,30 +247,30 @@ impl<F: RowFunction> Source for Changed<'_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
     use crate::data::source::read_sample;
 
     #[test]
     fn samples_are_picked_and_changed_where_they_are_read() {
         let data: Vec<u8> = (0..12).collect();
-        let memory = Memory::new(&data, 4, 3).unwrap();
-        let picked = Picked::new(&memory, vec![3, 1]);
+        let memory = SliceSource::new(&data, 4, 3).unwrap();
+        let picked = SubsetSource::new(&memory, vec![3, 1]);
         assert_eq!(picked.shape().samples, 2);
         assert_eq!(read_sample(&picked, 0).unwrap(), [9.0, 10.0, 11.0]);
-        let halved = Changed::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
+        let halved = MappedSource::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
         assert_eq!(halved.shape().element, ElementType::F32);
         assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
-        let all = Picked::at_most(&memory, Some(&[true, false, true, true]), 3);
+        let all = SubsetSource::at_most(&memory, Some(&[true, false, true, true]), 3);
         assert_eq!(all.samples, [0, 2, 3]);
     }
 
     #[test]
     fn a_few_of_many_samples_follow_no_period() {
         let data = vec![0u8; 9000];
-        let memory = Memory::new(&data, 9000, 1).unwrap();
+        let memory = SliceSource::new(&data, 9000, 1).unwrap();
         let kept: Vec<bool> = (0..9000).map(|i| i >= 808).collect();
         for (kept, members, first) in [(None, 9000, 0), (Some(&kept[..]), 8192, 808)] {
-            let picked = Picked::at_most(&memory, kept, 2048).samples;
+            let picked = SubsetSource::at_most(&memory, kept, 2048).samples;
             assert_eq!(picked.len(), 2048);
             assert!(picked.is_sorted() && picked[0] >= first);
             for period in [2, 3, 4] {

@@ -20,24 +20,24 @@ pub trait Fold: Serialize + Sync {
     const NAME: &'static str;
 
     /// What blocks are added into.
-    type Sum: Clone + Send + Sync + Serialize + DeserializeOwned + 'static;
+    type Accumulator: Clone + Send + Sync + Serialize + DeserializeOwned + 'static;
     /// What the next pass needs.
     type Out;
 
     /// Bytes of one sum; decides the grid.
-    fn sum_bytes(&self) -> usize;
+    fn accumulator_bytes(&self) -> usize;
 
     /// The neutral sum.
-    fn empty(&self) -> Self::Sum;
+    fn empty(&self) -> Self::Accumulator;
 
     /// Adds a block. May use the current rayon pool, on fixed panels only.
-    fn add(&self, sum: &mut Self::Sum, block: &Block<'_>) -> Result<()>;
+    fn add(&self, sum: &mut Self::Accumulator, block: &Block<'_>) -> Result<()>;
 
     /// Adds the sum of later rows to the sum of earlier ones.
-    fn merge(&self, left: Self::Sum, right: Self::Sum) -> Self::Sum;
+    fn merge(&self, left: Self::Accumulator, right: Self::Accumulator) -> Self::Accumulator;
 
     /// Turns the total into the answer.
-    fn finish(&self, sum: Self::Sum) -> Result<Self::Out>;
+    fn finish(&self, sum: Self::Accumulator) -> Result<Self::Out>;
 }
 
 /// One pass over all pairs of tiles.
@@ -54,7 +54,7 @@ pub trait PairFold: Sync {
     fn empty(&self) -> Self::Out;
 
     /// Meets two tiles; the left one never comes after the right one, and they may be the same.
-    fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile>;
+    fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile>;
 
     /// Puts a tile in its place. Called in any order: places must be disjoint or sums exact.
     fn place(&self, out: &mut Self::Out, left: Range<usize>, right: Range<usize>, tile: Self::Tile);

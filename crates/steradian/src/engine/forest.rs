@@ -45,8 +45,8 @@ impl<S> Forest<S> {
     }
 
     /// Whether a cell is among those that are summed.
-    pub(crate) fn holds(&self, cell: usize) -> bool {
-        self.trees.iter().any(|tree| cell >> tree.level == tree.index)
+    pub(crate) fn holds(&self, leaf: usize) -> bool {
+        self.trees.iter().any(|tree| leaf >> tree.level == tree.index)
     }
 
     /// Whether no cell is summed yet.
@@ -56,25 +56,25 @@ impl<S> Forest<S> {
 
     /// Whether the trees are of this grid and apart, as those of any forest are that grew here.
     pub(crate) fn is_sound(&self) -> bool {
-        let cells = self.grid.cells();
+        let leaves = self.grid.leaves();
         let within = |tree: &Tree<S>| {
-            tree.level < usize::BITS && tree.index <= (usize::MAX >> tree.level) && tree.index << tree.level < cells
+            tree.level < usize::BITS && tree.index <= (usize::MAX >> tree.level) && tree.index << tree.level < leaves
         };
         self.trees.iter().all(within)
             && self.trees.iter().enumerate().all(|(i, a)| self.trees[..i].iter().all(|b| !overlaps(a, b)))
     }
 
     /// Brings forests of the same grid together; the caller merges with the fold that made them.
-    pub fn join<F: Fold<Sum = S>>(mut self, other: Self, fold: &F) -> Result<Self> {
+    pub fn join<F: Fold<Accumulator = S>>(mut self, other: Self, fold: &F) -> Result<Self> {
         if self.grid != other.grid {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "sums of different grids cannot be merged ({:?} and {:?}); run both parts on the grid of the whole data",
                 self.grid, other.grid
             )));
         }
         for tree in other.trees {
             if self.trees.iter().any(|t| overlaps(t, &tree)) {
-                return Err(Error::asked(format!(
+                return Err(Error::invalid_argument(format!(
                     "cells {} to {} are in both sums; each cell may be summed once",
                     tree.index << tree.level,
                     ((tree.index + 1) << tree.level) - 1
@@ -92,12 +92,12 @@ impl<S> Forest<S> {
     }
 
     /// The sum of all cells, or an error that counts the missing ones.
-    pub fn total<F: Fold<Sum = S>>(mut self, fold: &F) -> Result<S> {
-        let held: usize = self.trees.iter().map(|t| cells_of(t, self.grid.cells())).sum();
-        if held != self.grid.cells() {
-            return Err(Error::asked(format!(
+    pub fn total<F: Fold<Accumulator = S>>(mut self, fold: &F) -> Result<S> {
+        let held: usize = self.trees.iter().map(|t| cells_of(t, self.grid.leaves())).sum();
+        if held != self.grid.leaves() {
+            return Err(Error::invalid_argument(format!(
                 "{held} of {} cells are summed; run the others first",
-                self.grid.cells()
+                self.grid.leaves()
             )));
         }
         // What is left are the complete subtrees of the binary digits of the cell count: merge from the right.
@@ -113,17 +113,17 @@ fn overlaps<S>(a: &Tree<S>, b: &Tree<S>) -> bool {
     (a.index << a.level) >> level == (b.index << b.level) >> level
 }
 
-fn cells_of<S>(tree: &Tree<S>, cells: usize) -> usize {
-    (1usize << tree.level).min(cells.saturating_sub(tree.index << tree.level))
+fn cells_of<S>(tree: &Tree<S>, leaves: usize) -> usize {
+    (1usize << tree.level).min(leaves.saturating_sub(tree.index << tree.level))
 }
 
 /// Lifts a subtree until `settle` keeps it: `settle` either stores it (`None`) or hands it back with its sibling.
 pub(crate) fn grow<F: Fold>(
     mut level: u32,
     mut index: usize,
-    mut sum: F::Sum,
+    mut sum: F::Accumulator,
     fold: &F,
-    mut settle: impl FnMut(u32, usize, F::Sum) -> Option<(F::Sum, F::Sum)>,
+    mut settle: impl FnMut(u32, usize, F::Accumulator) -> Option<(F::Accumulator, F::Accumulator)>,
 ) {
     while let Some((mine, sibling)) = settle(level, index, sum) {
         sum = if index & 1 == 1 { fold.merge(sibling, mine) } else { fold.merge(mine, sibling) };
@@ -138,18 +138,18 @@ mod tests {
 
     use super::*;
     use crate::data::block::Block;
-    use crate::engine::pass_state::Underway;
+    use crate::engine::pass_state::PassState;
     use proptest::prelude::*;
 
     /// A fold whose merge is associative only in shape: the sum *is* the tree that made it.
     #[derive(Serialize)]
-    struct Shape;
+    struct TreeShape;
 
-    impl Fold for Shape {
+    impl Fold for TreeShape {
         const NAME: &'static str = "shape";
-        type Sum = String;
+        type Accumulator = String;
         type Out = String;
-        fn sum_bytes(&self) -> usize {
+        fn accumulator_bytes(&self) -> usize {
             0
         }
         fn empty(&self) -> String {
@@ -167,21 +167,21 @@ mod tests {
     }
 
     fn tree_of(order: &[usize], grid: Grid) -> String {
-        let forest = Underway::new(grid);
-        for &cell in order {
-            forest.insert(cell, cell.to_string(), &Shape);
+        let forest = PassState::new(grid);
+        for &leaf in order {
+            forest.insert(leaf, leaf.to_string(), &TreeShape);
         }
-        forest.into_forest().total(&Shape).unwrap()
+        forest.into_forest().total(&TreeShape).unwrap()
     }
 
     proptest! {
         #[test]
-        fn any_order_of_cells_grows_the_same_tree(cells in 1usize..40, seed in any::<u64>()) {
-            let grid = Grid::new(cells * 256, 1, 8);
-            let forward: Vec<usize> = (0..cells).collect();
+        fn any_order_of_cells_grows_the_same_tree(leaves in 1usize..40, seed in any::<u64>()) {
+            let grid = Grid::new(leaves * 256, 1, 8);
+            let forward: Vec<usize> = (0..leaves).collect();
             let mut shuffled = forward.clone();
             let mut state = seed | 1;
-            for i in (1..cells).rev() {
+            for i in (1..leaves).rev() {
                 state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 shuffled.swap(i, (state >> 33) as usize % (i + 1));
             }
@@ -189,20 +189,20 @@ mod tests {
         }
 
         #[test]
-        fn any_cut_joins_to_the_same_tree(cells in 2usize..40, cut in 1usize..39) {
-            let cut = cut.min(cells - 1);
-            let grid = Grid::new(cells * 256, 1, 8);
+        fn any_cut_joins_to_the_same_tree(leaves in 2usize..40, cut in 1usize..39) {
+            let cut = cut.min(leaves - 1);
+            let grid = Grid::new(leaves * 256, 1, 8);
             let part = |range: Range<usize>| {
-                let forest = Underway::new(grid);
-                for cell in range {
-                    forest.insert(cell, cell.to_string(), &Shape);
+                let forest = PassState::new(grid);
+                for leaf in range {
+                    forest.insert(leaf, leaf.to_string(), &TreeShape);
                 }
                 forest.into_forest()
             };
-            let joined = part(cut..cells).join(part(0..cut), &Shape).unwrap().total(&Shape).unwrap();
-            prop_assert_eq!(joined, tree_of(&(0..cells).collect::<Vec<_>>(), grid));
-            prop_assert!(part(0..cut).join(part(0..1), &Shape).is_err());
-            prop_assert!(part(0..cut).total(&Shape).is_err());
+            let joined = part(cut..leaves).join(part(0..cut), &TreeShape).unwrap().total(&TreeShape).unwrap();
+            prop_assert_eq!(joined, tree_of(&(0..leaves).collect::<Vec<_>>(), grid));
+            prop_assert!(part(0..cut).join(part(0..1), &TreeShape).is_err());
+            prop_assert!(part(0..cut).total(&TreeShape).is_err());
         }
     }
 }

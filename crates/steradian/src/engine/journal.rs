@@ -5,7 +5,7 @@
 //! is there takes it instead of reading data. Of the pass under way the journal keeps a part: finished cells of the grid
 //! and the sums of begun ones, or the tiles that have met.
 //!
-//! [`Local::kept_in`](crate::Local::kept_in) makes a runner keep one; [`Origin`](crate::Origin) says of which data and parameters it is.
+//! [`Local::with_journal`](crate::Local::kept_in) makes a runner keep one; [`FitIdentity`](crate::Origin) says of which data and parameters it is.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -23,26 +23,26 @@ pub trait Journal: Send + Sync {
     fn part(&self, pass: usize) -> Result<Option<Vec<u8>>>;
 
     /// Keeps the total of the pass after the last one that is over.
-    fn keep_total(&self, pass: usize, content: &Content<'_>) -> Result<()>;
+    fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()>;
 
     /// Keeps a part of the pass under way, in place of what was kept of it before: the old or the new, never a mixture.
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()>;
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()>;
 
     /// How much time passes between two parts, at least.
     fn every(&self) -> Duration;
 }
 
 /// Bytes that are made while they are written, since sums may be large.
-pub struct Content<'a>(pub(crate) &'a dyn Fn(&mut dyn Write) -> io::Result<()>);
+pub struct Payload<'a>(pub(crate) &'a dyn Fn(&mut dyn Write) -> io::Result<()>);
 
-impl Content<'_> {
+impl Payload<'_> {
     /// Writes them, in small pieces: give a buffered writer. Writes the same bytes each time.
     pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
         (self.0)(to)
     }
 }
 
-impl std::fmt::Debug for Content<'_> {
+impl std::fmt::Debug for Payload<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("bytes to be kept")
     }

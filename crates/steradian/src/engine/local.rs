@@ -9,10 +9,10 @@ use super::fold::{Fold, PairFold};
 use super::forest::Forest;
 use super::grid::Grid;
 use super::journal::Journal;
-use super::pair_pass_state::Met;
-use super::pass_label::Label;
-use super::pass_recorder::Keeping;
-use super::pass_state::{Begun, Underway};
+use super::pair_pass_state::PairPassState;
+use super::pass_id::PassId;
+use super::pass_recorder::PassRecorder;
+use super::pass_state::{PartialLeaf, PassState};
 use super::progress::{CancelToken, Iteration, Observer, Progress};
 use super::runner::Runner;
 use crate::data::block::Block;
@@ -35,32 +35,32 @@ impl Local {
             .num_threads(threads)
             .thread_name(|i| format!("steradian-{i}"))
             .build()
-            .map_err(|e| Error::asked(format!("cannot start {threads} threads: {e}; ask for fewer")))?;
+            .map_err(|e| Error::invalid_argument(format!("cannot start {threads} threads: {e}; ask for fewer")))?;
         Ok(Self { pool, cancel: CancelToken::default(), observer: None, journal: None, passes: AtomicUsize::new(0) })
     }
 
     /// Stops when this token is cancelled.
-    pub fn cancelled_by(mut self, token: CancelToken) -> Self {
+    pub fn with_cancel_token(mut self, token: CancelToken) -> Self {
         self.cancel = token;
         self
     }
 
     /// Calls `observer` after each block, from any thread.
-    pub fn observed_by(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    pub fn with_progress(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }
 
     /// Keeps passes in a journal, and takes from it those that are there: they count as passes and read nothing. A journal
     /// is that of one fit, the first work of this runner. Passes that hand out blocks in order are not kept.
-    pub fn kept_in(mut self, journal: Arc<dyn Journal>) -> Self {
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = Some(journal);
         self
     }
 
     /// The place of a pass in the journal, where there is one.
-    fn keeping(&self, pass: usize, label: impl FnOnce() -> Label) -> Option<Keeping<'_>> {
-        Some(Keeping::new(&**self.journal.as_ref()?, pass, label()))
+    fn keeping(&self, pass: usize, label: impl FnOnce() -> PassId) -> Option<PassRecorder<'_>> {
+        Some(PassRecorder::new(&**self.journal.as_ref()?, pass, label()))
     }
 
     fn begin(&self, name: &'static str, total_bytes: u64) -> PassProgress<'_> {
@@ -69,57 +69,57 @@ impl Local {
     }
 
     /// Sums some cells of a grid: the part of a pass that one machine does. [`Forest::join`] brings parts together.
-    pub fn run_cells<F: Fold>(
+    pub fn run_leaves<F: Fold>(
         &self,
         fold: &F,
         source: &dyn Source,
         grid: Grid,
-        cells: Range<usize>,
-    ) -> Result<Forest<F::Sum>> {
-        let rows: usize = cells.clone().map(|cell| grid.cell(cell).len()).sum();
+        leaves: Range<usize>,
+    ) -> Result<Forest<F::Accumulator>> {
+        let rows: usize = leaves.clone().map(|leaf| grid.leaf(leaf).len()).sum();
         let progress = self.begin(F::NAME, rows as u64 * row_bytes(source.shape()));
-        self.sum_cells(fold, source, Underway::new(grid), (grid, cells), &progress, None)
+        self.sum_leaves_of(fold, source, PassState::new(grid), (grid, leaves), &progress, None)
     }
 
     /// Sums what is left of some cells; keeps the pass on the way if that is wanted, and when it is stopped.
-    fn sum_cells<F: Fold>(
+    fn sum_leaves_of<F: Fold>(
         &self,
         fold: &F,
         source: &dyn Source,
-        underway: Underway<F::Sum>,
-        (grid, cells): (Grid, Range<usize>),
+        underway: PassState<F::Accumulator>,
+        (grid, leaves): (Grid, Range<usize>),
         progress: &PassProgress<'_>,
-        keeping: Option<&Keeping<'_>>,
-    ) -> Result<Forest<F::Sum>> {
-        let (left, row_bytes) = (underway.left(cells), row_bytes(source.shape()));
+        keeping: Option<&PassRecorder<'_>>,
+    ) -> Result<Forest<F::Accumulator>> {
+        let (left, row_bytes) = (underway.left(leaves), row_bytes(source.shape()));
         let left_bytes = left.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>() * row_bytes;
         progress.skip(progress.total_bytes - left_bytes);
-        let lanes = if grid.large_sums() { 1 } else { self.threads() };
+        let n_threads = if grid.large_accumulators() { 1 } else { self.threads() };
         let sum_cell = |item: usize| -> Result<()> {
-            let cell = left[item].0;
-            let (done, mut sum) = underway.begin(cell, fold);
+            let leaf = left[item].0;
+            let (done, mut sum) = underway.begin(leaf, fold);
             let mut noted = Instant::now();
-            for (block, rows) in grid.blocks(cell).enumerate().skip(done) {
+            for (block, rows) in grid.blocks(leaf).enumerate().skip(done) {
                 if let Err(stop) = self.cancel.check() {
-                    underway.note(Begun { cell, blocks: block, sum });
+                    underway.note(PartialLeaf { leaf, blocks: block, sum });
                     return Err(stop);
                 }
                 let bytes = rows.len() as u64 * row_bytes;
                 source.visit(rows, &mut |block| fold.add(&mut sum, &block))?;
                 progress.add(bytes);
                 if let Some(keeping) = keeping {
-                    let own = Begun { cell, blocks: block + 1, sum: &sum };
-                    keeping.after_block(&underway, own, &mut noted, lanes == 1)?;
+                    let own = PartialLeaf { leaf, blocks: block + 1, sum: &sum };
+                    keeping.after_block(&underway, own, &mut noted, n_threads == 1)?;
                 }
             }
-            underway.insert(cell, sum, fold);
+            underway.insert(leaf, sum, fold);
             Ok(())
         };
-        source.announce(&left.iter().map(|(_, rows)| rows.clone()).collect::<Vec<_>>(), lanes);
-        let summed = self.in_order(0..left.len(), lanes, sum_cell);
+        source.advise_access(&left.iter().map(|(_, rows)| rows.clone()).collect::<Vec<_>>(), n_threads);
+        let summed = self.in_order(0..left.len(), n_threads, sum_cell);
         if let (Err(_), Some(keeping)) = (&summed, keeping) {
             // Why the pass stopped matters more than whether that could be kept.
-            let _ = underway.show(None, |pass| keeping.keep_part(pass));
+            let _ = underway.show(None, |pass| keeping.record_snapshot(pass));
         }
         summed.map(|()| underway.into_forest())
     }
@@ -134,7 +134,7 @@ impl Local {
     }
 
     /// Works through `items` in order on some lanes; the error of the earliest item wins, whoever meets it first.
-    fn in_order(&self, items: Range<usize>, lanes: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    fn in_order(&self, items: Range<usize>, n_threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
         let next = AtomicUsize::new(items.start);
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         let failed = AtomicBool::new(false);
@@ -154,7 +154,7 @@ impl Local {
             }
         };
         self.pool.scope(|scope| {
-            for _ in 1..lanes.min(items.len()) {
+            for _ in 1..n_threads.min(items.len()) {
                 scope.spawn(|_| lane());
             }
             lane();
@@ -176,7 +176,7 @@ impl Local {
         let shape = source.shape();
         let row_bytes = row_bytes(shape);
         let progress = self.begin(name, shape.bytes());
-        source.announce(std::slice::from_ref(&(0..shape.samples)), 1);
+        source.advise_access(std::slice::from_ref(&(0..shape.samples)), 1);
         self.pool.install(|| {
             for start in (0..shape.samples).step_by(block_rows.max(1)) {
                 self.cancel.check()?;
@@ -216,22 +216,22 @@ impl PassProgress<'_> {
 impl Runner for Local {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let shape = source.shape();
-        let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
+        let grid = Grid::new(shape.samples, shape.features, fold.accumulator_bytes());
         let progress = self.begin(F::NAME, shape.bytes());
-        let keeping = self.keeping(progress.pass, || Label::of_pass(fold, shape, grid));
-        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+        let keeping = self.keeping(progress.pass, || PassId::of_pass(fold, shape, grid));
+        if let Some(total) = keeping.as_ref().map_or(Ok(None), PassRecorder::total)? {
             return fold.finish(total);
         }
-        let underway = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
-            Some(kept) => Underway::resume(kept, grid)?,
-            None => Underway::new(grid),
+        let underway = match keeping.as_ref().map_or(Ok(None), PassRecorder::part)? {
+            Some(kept) => PassState::resume(kept, grid)?,
+            None => PassState::new(grid),
         };
-        let cells = (grid, 0..grid.cells());
-        let forest = self.sum_cells(fold, source, underway, cells, &progress, keeping.as_ref())?;
+        let leaves = (grid, 0..grid.leaves());
+        let forest = self.sum_leaves_of(fold, source, underway, leaves, &progress, keeping.as_ref())?;
         // Trees that are left are merged on this runner's threads, too.
         let total = self.compute(|| forest.total(fold))?;
         if let Some(keeping) = &keeping {
-            keeping.keep_total(&total)?;
+            keeping.record_total(&total)?;
         }
         fold.finish(total)
     }
@@ -242,16 +242,16 @@ impl Runner for Local {
         let rows = |tile: usize| tile * tile_rows..((tile + 1) * tile_rows).min(shape.samples);
         let row_bytes = row_bytes(shape);
         let progress = self.begin(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
-        let keeping = self.keeping(progress.pass, || Label::of_pairs(fold, shape, tile_rows));
-        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+        let keeping = self.keeping(progress.pass, || PassId::of_pairs(fold, shape, tile_rows));
+        if let Some(total) = keeping.as_ref().map_or(Ok(None), PassRecorder::total)? {
             return Ok(total);
         }
-        let met = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
-            Some(kept) => Met::resume(kept, tiles)?,
-            None => Met::new(fold.empty(), tiles),
+        let met = match keeping.as_ref().map_or(Ok(None), PassRecorder::part)? {
+            Some(kept) => PairPassState::resume(kept, tiles)?,
+            None => PairPassState::new(fold.empty(), tiles),
         };
         // Tiles come again and again; what is near is kept anyway.
-        source.announce(&[], 0);
+        source.advise_access(&[], 0);
         let before = met.pairs().clone();
         progress.skip(2 * (before.count() * tile_rows) as u64 * row_bytes);
         let met = Mutex::new(met);
@@ -265,7 +265,7 @@ impl Runner for Local {
             let (left, right) = (rows(item / tiles), rows(item % tiles));
             source.visit(left.clone(), &mut |a| {
                 source.visit(right.clone(), &mut |b| {
-                    let tile = fold.meet(&a, &b)?;
+                    let tile = fold.compute_tile(&a, &b)?;
                     lock().place(item, |out| fold.place(out, left.clone(), right.clone(), tile));
                     Ok(())
                 })
@@ -274,19 +274,19 @@ impl Runner for Local {
             if let Some(keeping) = &keeping
                 && let Some(turn) = keeping.turn()
             {
-                keeping.keep_part(&*lock())?;
+                keeping.record_snapshot(&*lock())?;
                 turn.done();
             }
             Ok(())
         });
         if let (Err(_), Some(keeping)) = (&done, &keeping) {
             // As above.
-            let _ = keeping.keep_part(&*lock());
+            let _ = keeping.record_snapshot(&*lock());
         }
         done?;
         let out = met.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_out();
         if let Some(keeping) = &keeping {
-            keeping.keep_total(&out)?;
+            keeping.record_total(&out)?;
         }
         Ok(out)
     }

@@ -6,7 +6,7 @@ pub(crate) mod grid;
 pub(crate) mod journal;
 pub(crate) mod local;
 pub(crate) mod pair_pass_state;
-pub(crate) mod pass_label;
+pub(crate) mod pass_id;
 pub(crate) mod pass_recorder;
 pub(crate) mod pass_state;
 pub(crate) mod progress;

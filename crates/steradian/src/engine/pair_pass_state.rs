@@ -6,16 +6,16 @@ use crate::error::{Error, Result};
 
 /// Pairs are placed in any order, so those that have met and what they made say all.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Met<O> {
-    pairs: Pairs,
+pub(crate) struct PairPassState<O> {
+    pairs: TilePairSet,
     out: O,
 }
 
 /// Some pairs of tiles: a bit for each place of the full square, row by row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pairs(Vec<u64>);
+pub(crate) struct TilePairSet(Vec<u64>);
 
-impl Pairs {
+impl TilePairSet {
     fn none(tiles: usize) -> Self {
         Self(vec![0; (tiles * tiles).div_ceil(64)])
     }
@@ -31,22 +31,22 @@ impl Pairs {
     }
 }
 
-impl<O> Met<O> {
+impl<O> PairPassState<O> {
     /// None of the pairs of this many tiles.
     pub(crate) fn new(out: O, tiles: usize) -> Self {
-        Self { pairs: Pairs::none(tiles), out }
+        Self { pairs: TilePairSet::none(tiles), out }
     }
 
     /// What was kept of a pass over this many tiles.
     pub(crate) fn resume(kept: Self, tiles: usize) -> Result<Self> {
         if kept.pairs.0.len() != (tiles * tiles).div_ceil(64) {
-            return Err(Error::data("what was kept of a pass does not fit its tiles".to_owned()));
+            return Err(Error::invalid_data("what was kept of a pass does not fit its tiles".to_owned()));
         }
         Ok(kept)
     }
 
     /// The pairs that have met.
-    pub(crate) fn pairs(&self) -> &Pairs {
+    pub(crate) fn pairs(&self) -> &TilePairSet {
         &self.pairs
     }
 
@@ -68,12 +68,12 @@ mod tests {
 
     #[test]
     fn each_pair_is_noted_by_itself() {
-        let mut met = Met::new(0, 9);
+        let mut met = PairPassState::new(0, 9);
         for pair in [0, 63, 64, 80] {
             met.place(pair, |sum| *sum += pair);
         }
         assert_eq!((0..81).filter(|pair| met.pairs().contains(*pair)).collect::<Vec<_>>(), [0, 63, 64, 80]);
-        assert_eq!((met.pairs().count(), Met::resume(met, 9).unwrap().into_out()), (4, 207));
-        assert!(Met::resume(Met::new(0, 9), 12).is_err());
+        assert_eq!((met.pairs().count(), PairPassState::resume(met, 9).unwrap().into_out()), (4, 207));
+        assert!(PairPassState::resume(PairPassState::new(0, 9), 12).is_err());
     }
 }

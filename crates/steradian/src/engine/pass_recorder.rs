@@ -5,27 +5,27 @@ use std::time::{Duration, Instant};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::journal::{Content, Journal};
-use super::pass_label::Label;
-use super::pass_state::{Begun, Underway};
+use super::journal::{Journal, Payload};
+use super::pass_id::PassId;
+use super::pass_state::{PartialLeaf, PassState};
 use crate::codec::{from_bytes, split_bytes, write_bytes};
 use crate::error::Result;
 
-/// Keeping parts takes at most one second in so many: large sums are kept less often. Who asks for no time between parts
+/// PassRecorder parts takes at most one second in so many: large sums are kept less often. Who asks for no time between parts
 /// gets one after each block.
-const SPARING: u32 = 20;
+const SNAPSHOT_OVERHEAD: u32 = 20;
 
 /// A pass that is kept.
-pub(crate) struct Keeping<'a> {
+pub(crate) struct PassRecorder<'a> {
     journal: &'a dyn Journal,
     pass: usize,
-    label: Label,
+    label: PassId,
     /// When the next part is due.
     due: Mutex<Instant>,
 }
 
-impl<'a> Keeping<'a> {
-    pub(crate) fn new(journal: &'a dyn Journal, pass: usize, label: Label) -> Self {
+impl<'a> PassRecorder<'a> {
+    pub(crate) fn new(journal: &'a dyn Journal, pass: usize, label: PassId) -> Self {
         Self { journal, pass, label, due: Mutex::new(Instant::now() + journal.every()) }
     }
 
@@ -47,32 +47,32 @@ impl<'a> Keeping<'a> {
     }
 
     /// Keeps the total.
-    pub(crate) fn keep_total<T: Serialize>(&self, total: &T) -> Result<()> {
-        self.journal.keep_total(self.pass, &Content(&|to| write_bytes(&(&self.label, total), to)))
+    pub(crate) fn record_total<T: Serialize>(&self, total: &T) -> Result<()> {
+        self.journal.record_total(self.pass, &Payload(&|to| write_bytes(&(&self.label, total), to)))
     }
 
     /// Keeps a part.
-    pub(crate) fn keep_part<T: Serialize>(&self, part: &T) -> Result<()> {
-        self.journal.keep_part(self.pass, &Content(&|to| write_bytes(&(&self.label, part), to)))
+    pub(crate) fn record_snapshot<T: Serialize>(&self, part: &T) -> Result<()> {
+        self.journal.record_snapshot(self.pass, &Payload(&|to| write_bytes(&(&self.label, part), to)))
     }
 
     /// If a part is due and no other thread is about to keep one, the right to do so.
-    pub(crate) fn turn(&self) -> Option<Turn<'_>> {
+    pub(crate) fn turn(&self) -> Option<SnapshotPermit<'_>> {
         let due = match self.due.try_lock() {
             Ok(due) => due,
             Err(TryLockError::Poisoned(due)) => due.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
         let now = Instant::now();
-        (*due <= now).then(|| Turn { due, since: now, every: self.journal.every() })
+        (*due <= now).then(|| SnapshotPermit { due, since: now, every: self.journal.every() })
     }
 
     /// After a block: keeps the pass when that is due, or notes how far the cell is for the thread that will. `noted` is
     /// when that was done last for this cell; `alone` says that no other thread sums cells.
     pub(crate) fn after_block<S: Clone + Serialize>(
         &self,
-        underway: &Underway<S>,
-        own: Begun<&S>,
+        underway: &PassState<S>,
+        own: PartialLeaf<&S>,
         noted: &mut Instant,
         alone: bool,
     ) -> Result<()> {
@@ -80,30 +80,30 @@ impl<'a> Keeping<'a> {
             return Ok(());
         }
         if let Some(turn) = self.turn() {
-            if underway.show(Some(own), |pass| self.keep_part(pass))? {
+            if underway.show(Some(own), |pass| self.record_snapshot(pass))? {
                 turn.done();
                 *noted = Instant::now();
             }
         } else if !alone {
-            underway.note(Begun { cell: own.cell, blocks: own.blocks, sum: own.sum.clone() });
+            underway.note(PartialLeaf { leaf: own.leaf, blocks: own.blocks, sum: own.sum.clone() });
             *noted = Instant::now();
         }
         Ok(())
     }
 }
 
-/// The right to keep a part; without [`Turn::done`] the next thread gets it.
-pub(crate) struct Turn<'a> {
+/// The right to keep a part; without [`SnapshotPermit::done`] the next thread gets it.
+pub(crate) struct SnapshotPermit<'a> {
     due: MutexGuard<'a, Instant>,
     since: Instant,
     every: Duration,
 }
 
-impl Turn<'_> {
+impl SnapshotPermit<'_> {
     /// A part was kept: the next is due after a while.
     pub(crate) fn done(mut self) {
         let now = Instant::now();
-        let sparing = if self.every.is_zero() { Duration::ZERO } else { SPARING * (now - self.since) };
+        let sparing = if self.every.is_zero() { Duration::ZERO } else { SNAPSHOT_OVERHEAD * (now - self.since) };
         *self.due = now + self.every.max(sparing);
     }
 }

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 
 /// The sum of the first blocks of a cell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Begun<S> {
-    pub(crate) cell: usize,
+pub(crate) struct PartialLeaf<S> {
+    pub(crate) leaf: usize,
     /// How many of its blocks are added.
     pub(crate) blocks: usize,
     pub(crate) sum: S,
@@ -24,78 +24,78 @@ pub(crate) struct Begun<S> {
 
 /// A pass under way as it is read from a checkpoint.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Kept<S> {
+pub(crate) struct PassSnapshot<S> {
     forest: Forest<S>,
-    begun: Vec<Begun<S>>,
+    begun: Vec<PartialLeaf<S>>,
 }
 
 /// The same as it is written: sums stay where they are.
 #[derive(Debug, Serialize)]
-pub(crate) struct Keep<'a, S> {
+pub(crate) struct PassSnapshotRef<'a, S> {
     forest: &'a Forest<S>,
-    begun: Vec<Begun<&'a S>>,
+    begun: Vec<PartialLeaf<&'a S>>,
 }
 
 /// Cells come in any order, from any thread, and are merged outside the lock.
-pub(crate) struct Underway<S>(Mutex<State<S>>);
+pub(crate) struct PassState<S>(Mutex<LeafSet<S>>);
 
-struct State<S> {
+struct LeafSet<S> {
     forest: Forest<S>,
     /// At most one for each cell that is not in the forest.
-    begun: Vec<Begun<S>>,
+    begun: Vec<PartialLeaf<S>>,
     /// Sums that threads have taken out of the forest to merge them.
     merging: usize,
 }
 
-impl<S: Clone> Underway<S> {
+impl<S: Clone> PassState<S> {
     /// Nothing is summed yet.
     pub(crate) fn new(grid: Grid) -> Self {
         Self::from_parts(Forest::new(grid), Vec::new())
     }
 
-    fn from_parts(forest: Forest<S>, begun: Vec<Begun<S>>) -> Self {
-        Self(Mutex::new(State { forest, begun, merging: 0 }))
+    fn from_parts(forest: Forest<S>, begun: Vec<PartialLeaf<S>>) -> Self {
+        Self(Mutex::new(LeafSet { forest, begun, merging: 0 }))
     }
 
     /// What was kept of a pass on this grid.
-    pub(crate) fn resume(kept: Kept<S>, grid: Grid) -> Result<Self> {
-        let Kept { forest, begun } = kept;
-        let within = |(i, one): (usize, &Begun<S>)| {
-            one.cell < grid.cells()
-                && one.blocks <= grid.blocks(one.cell).count()
-                && !forest.holds(one.cell)
-                && begun[..i].iter().all(|other| other.cell != one.cell)
+    pub(crate) fn resume(kept: PassSnapshot<S>, grid: Grid) -> Result<Self> {
+        let PassSnapshot { forest, begun } = kept;
+        let within = |(i, one): (usize, &PartialLeaf<S>)| {
+            one.leaf < grid.leaves()
+                && one.blocks <= grid.blocks(one.leaf).count()
+                && !forest.holds(one.leaf)
+                && begun[..i].iter().all(|other| other.leaf != one.leaf)
         };
         if forest.grid() != grid || !forest.is_sound() || !begun.iter().enumerate().all(within) {
-            return Err(Error::data("what was kept of a pass does not fit its cells".to_owned()));
+            return Err(Error::invalid_data("what was kept of a pass does not fit its cells".to_owned()));
         }
         Ok(Self::from_parts(forest, begun))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<S>> {
+    fn lock(&self) -> MutexGuard<'_, LeafSet<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cells among these that are not finished, in order, and the rows of each that are not added.
-    pub(crate) fn left(&self, cells: Range<usize>) -> Vec<(usize, Range<usize>)> {
+    pub(crate) fn left(&self, leaves: Range<usize>) -> Vec<(usize, Range<usize>)> {
         let state = self.lock();
         let grid = state.forest.grid();
-        let rest = |cell: usize| {
-            let begun = state.begun.iter().find(|begun| begun.cell == cell).map_or(0, |begun| begun.blocks);
-            let end = grid.cell(cell).end;
-            grid.blocks(cell).nth(begun).map_or(end, |rows| rows.start)..end
+        let rest = |leaf: usize| {
+            let begun = state.begun.iter().find(|begun| begun.leaf == leaf).map_or(0, |begun| begun.blocks);
+            let end = grid.leaf(leaf).end;
+            grid.blocks(leaf).nth(begun).map_or(end, |rows| rows.start)..end
         };
-        cells.filter(|cell| !state.forest.holds(*cell)).map(|cell| (cell, rest(cell))).collect()
+        leaves.filter(|leaf| !state.forest.holds(*leaf)).map(|leaf| (leaf, rest(leaf))).collect()
     }
 
     /// How far a cell is: the number of blocks and their sum. It stays kept where sums are small, so that other threads
     /// that keep the pass do not lose it.
-    pub(crate) fn begin<F: Fold<Sum = S>>(&self, cell: usize, fold: &F) -> (usize, S) {
+    pub(crate) fn begin<F: Fold<Accumulator = S>>(&self, leaf: usize, fold: &F) -> (usize, S) {
         let mut state = self.lock();
-        let Some(place) = state.begun.iter().position(|begun| begun.cell == cell) else {
+        let Some(place) = state.begun.iter().position(|begun| begun.leaf == leaf) else {
             return (0, fold.empty());
         };
-        if state.forest.grid().large_sums() {
+        if state.forest.grid().large_accumulators() {
             let begun = state.begun.swap_remove(place);
             return (begun.blocks, begun.sum);
         }
@@ -104,21 +104,21 @@ impl<S: Clone> Underway<S> {
     }
 
     /// Notes how far a cell is.
-    pub(crate) fn note(&self, begun: Begun<S>) {
+    pub(crate) fn note(&self, begun: PartialLeaf<S>) {
         let mut state = self.lock();
-        state.begun.retain(|other| other.cell != begun.cell);
+        state.begun.retain(|other| other.leaf != begun.leaf);
         state.begun.push(begun);
     }
 
     /// Puts a finished cell into the tree.
-    pub(crate) fn insert<F: Fold<Sum = S>>(&self, cell: usize, sum: S, fold: &F) {
+    pub(crate) fn insert<F: Fold<Accumulator = S>>(&self, leaf: usize, sum: S, fold: &F) {
         let mut holds_sibling = false;
-        grow(0, cell, sum, fold, |level, index, sum| {
+        grow(0, leaf, sum, fold, |level, index, sum| {
             let mut state = self.lock();
             if holds_sibling {
                 state.merging -= 1;
             } else {
-                state.begun.retain(|begun| begun.cell != cell);
+                state.begun.retain(|begun| begun.leaf != leaf);
             }
             match state.forest.take_sibling(level, index) {
                 Some(sibling) => {
@@ -136,17 +136,21 @@ impl<S: Clone> Underway<S> {
 
     /// Shows the pass as it stands to `keep`, with the thread's own cell in place of what was noted of it. Says whether it
     /// did: there is nothing to keep before the first sum, and while threads merge, a part of the tree is in their hands.
-    pub(crate) fn show(&self, own: Option<Begun<&S>>, keep: impl FnOnce(&Keep<'_, S>) -> Result<()>) -> Result<bool> {
+    pub(crate) fn show(
+        &self,
+        own: Option<PartialLeaf<&S>>,
+        keep: impl FnOnce(&PassSnapshotRef<'_, S>) -> Result<()>,
+    ) -> Result<bool> {
         let state = self.lock();
-        let of_others = state.begun.iter().filter(|begun| own.as_ref().is_none_or(|own| own.cell != begun.cell));
+        let of_others = state.begun.iter().filter(|begun| own.as_ref().is_none_or(|own| own.leaf != begun.leaf));
         let begun: Vec<_> = of_others
-            .map(|begun| Begun { cell: begun.cell, blocks: begun.blocks, sum: &begun.sum })
-            .chain(own.as_ref().map(|own| Begun { sum: own.sum, ..*own }))
+            .map(|begun| PartialLeaf { leaf: begun.leaf, blocks: begun.blocks, sum: &begun.sum })
+            .chain(own.as_ref().map(|own| PartialLeaf { sum: own.sum, ..*own }))
             .collect();
         if state.merging > 0 || (state.forest.is_empty() && begun.is_empty()) {
             return Ok(false);
         }
-        keep(&Keep { forest: &state.forest, begun })?;
+        keep(&PassSnapshotRef { forest: &state.forest, begun })?;
         Ok(true)
     }
 

@@ -13,7 +13,7 @@ pub trait Runner: Sync {
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out>;
 
     /// Whether [`Runner::run_pairs`] is possible; where rows stay in other processes it is not.
-    fn meets_pairs(&self) -> bool {
+    fn supports_pairs(&self) -> bool {
         true
     }
 

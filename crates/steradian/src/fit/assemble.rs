@@ -9,7 +9,7 @@ use crate::config::options::{Solver, Weighting};
 use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Distances, DistancesSum};
+use crate::folds::{Distances, SampleDistances};
 use crate::kernel::operand::Precision;
 use crate::model::{Certificate, Model, diagnosis};
 use crate::numeric::linalg::Matrix;
@@ -87,7 +87,7 @@ pub(super) fn measure(
     kept: Option<&[bool]>,
     source: &dyn Source,
     runner: &impl Runner,
-) -> Result<DistancesSum> {
+) -> Result<SampleDistances> {
     let shape = source.shape();
     let drawn = drawn_scores(members(kept, shape.samples), vectors.columns(), config.seed);
     let distances = Distances::new(center, vectors, Precision::Double, shape.element);
@@ -95,7 +95,7 @@ pub(super) fn measure(
 }
 
 /// The one place that makes a model of a fit: signs, variances and their total, cutoffs.
-pub(super) fn build(config: &Config, shape: &Shape, measured: DistancesSum, subspace: Subspace) -> Model {
+pub(super) fn build(config: &Config, shape: &Shape, measured: SampleDistances, subspace: Subspace) -> Model {
     let Subspace { center, vectors, eigenvalues, kept, support, certificate, mut warnings } = subspace;
     let d = vectors.columns();
     let explained = Explained::new(config, eigenvalues.as_deref(), &measured, kept.as_deref(), d);
@@ -109,14 +109,14 @@ pub(super) fn build(config: &Config, shape: &Shape, measured: DistancesSum, subs
         center,
         scale: None,
         components: signed_rows(&vectors),
-        shares: eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
+        angular_eigenvalues: eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
             values.truncate(d);
             values
         }),
-        variances: explained.variances,
+        explained_variance: explained.variances,
         total_variance: Some(explained.total),
-        chosen: None,
-        kept: support,
+        n_components_reason: None,
+        support,
         cone: None,
         objective: Vec::new(),
         iterations: Vec::new(),
@@ -140,7 +140,7 @@ fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
 }
 
 /// A warning where robust variances come from a share of the samples.
-fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
+fn drawn_warning(measured: &SampleDistances, d: usize, members: usize) -> Option<String> {
     let used = measured.scores.len() / d.max(1);
     (members > SCALE_SCORES / d.max(1) && used < members).then(|| {
         format!(

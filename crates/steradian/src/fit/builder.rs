@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::engine::local::Local;
@@ -18,12 +18,12 @@ pub struct AngularEmbedding {
 
 impl AngularEmbedding {
     /// The robust method: outlyingness screen, spatial median, least sum of sines.
-    pub fn new(components: impl Into<Components>) -> Self {
+    pub fn new(components: impl Into<ComponentCount>) -> Self {
         Self::preset(Method::Robust, components)
     }
 
     /// A method's preset; later options override it.
-    pub fn preset(method: Method, components: impl Into<Components>) -> Self {
+    pub fn preset(method: Method, components: impl Into<ComponentCount>) -> Self {
         Self { config: Config::new(method, components), threads: 0 }
     }
 

@@ -19,10 +19,10 @@ use crate::config::Config;
 use crate::config::options::{Cells, Solver, Weighting};
 use crate::config::screen::Screen;
 use crate::data::source::Source;
-use crate::data::view::{Changed, Picked};
+use crate::data::view::{MappedSource, SubsetSource};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Directions, Projection, Units};
+use crate::folds::{Projection, Units, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::model::{CELL_LIMIT, CleanedCells, Model};
 use crate::numeric::linalg::Matrix;
@@ -31,9 +31,9 @@ use crate::numeric::statistics::{NORMAL_MAD, median};
 /// Rounds of cleaning and fitting.
 pub(crate) const ROUNDS: usize = 5;
 /// A sample of which more than this share was cleaned says nothing.
-const SILENT_SHARE: f64 = 0.5;
+const MAX_CLEANED_FRACTION: f64 = 0.5;
 /// The share of a feature's residuals that judges between starts: good cells of good samples are at least so many.
-const JUDGED: f64 = 0.25;
+const SELECTION_QUANTILE: f64 = 0.25;
 /// Wrapping leaves cells up to this many scales as they are, and takes cells beyond the second limit to the middle.
 const WRAP: (f64, f64) = (1.5, 4.0);
 /// Makes the wrapping function continuous and of no bias: b = q1 tanh(q2 (c - b)).
@@ -49,14 +49,14 @@ pub(crate) fn clean<R: Runner>(
 ) -> Result<Model> {
     let (before, source) = (runner.passes(), data.source);
     let inner = Config { cells: Cells::Keep, ..config.clone() };
-    let everyone = Config { screen: Screen::Everyone, ..inner.clone() };
+    let everyone = Config { screen: Screen::None, ..inner.clone() };
     let rounds = Rounds { config: &everyone, d, solver, source, runner };
     let (middle, deviation) = feature_scales::median_and_deviation(source, runner)?;
-    let wrapped = Changed::new(source, |_, row: &mut [f64]| {
+    let wrapped = MappedSource::new(source, |_, row: &mut [f64]| {
         row.iter_mut().zip(&middle).zip(&deviation).for_each(|((x, m), s)| *x = wrap(*x, *m, *s));
     });
     let mut answer = rounds.polish(embed(&everyone, d, solver, &Finite::view(&wrapped), runner)?, &wrapped)?;
-    if inner.screen != Screen::Everyone {
+    if inner.screen != Screen::None {
         let from_rows = rounds.polish(embed(&inner, d, solver, data, runner)?, source)?;
         if from_rows.judgement < answer.judgement {
             answer = from_rows;
@@ -92,8 +92,8 @@ impl<R: Runner> Rounds<'_, R> {
             let scale = |e: &mut [f64]| CELL_LIMIT * NORMAL_MAD * median(e.to_vec());
             let limits = feature_scales::each(&residuals, None, self.runner, scale)?;
             let shares = self.cleaned_shares(&residuals, &limits)?;
-            let speaking: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] <= SILENT_SHARE).collect();
-            let cleaned = Changed::new(self.source, |sample, row: &mut [f64]| {
+            let speaking: Vec<usize> = (0..shares.len()).filter(|&i| shares[i] <= MAX_CLEANED_FRACTION).collect();
+            let cleaned = MappedSource::new(self.source, |sample, row: &mut [f64]| {
                 let expected = expected(&model, scores.row(sample));
                 for ((x, expected), limit) in row.iter_mut().zip(expected).zip(&limits) {
                     if (*x - expected).abs() > *limit {
@@ -109,7 +109,7 @@ impl<R: Runner> Rounds<'_, R> {
             (model, scores) = (next, next_scores);
         }
         let judged = feature_scales::each(&self.residuals(&model, &scores), None, self.runner, |e| {
-            let place = ((e.len() - 1) as f64 * JUDGED) as usize;
+            let place = ((e.len() - 1) as f64 * SELECTION_QUANTILE) as usize;
             *e.select_nth_unstable_by(place, f64::total_cmp).1
         })?;
         let judgement = judged.iter().map(|q| q.max(f64::MIN_POSITIVE).ln()).sum();
@@ -119,16 +119,16 @@ impl<R: Runner> Rounds<'_, R> {
     /// A fit to the samples that speak; the others are not kept.
     fn fit(&self, cleaned: &dyn Source, speaking: &[usize]) -> Result<Model> {
         let n = cleaned.shape().samples;
-        let members = Picked::new(cleaned, speaking.to_vec());
+        let members = SubsetSource::new(cleaned, speaking.to_vec());
         let mut model = embed(self.config, self.d, self.solver, &Finite::view(&members), self.runner)?;
-        let mut kept = vec![false; n];
-        speaking.iter().zip(&model.kept).for_each(|(&sample, own)| kept[sample] = *own);
-        model.kept = kept;
+        let mut support = vec![false; n];
+        speaking.iter().zip(&model.support).for_each(|(&sample, own)| support[sample] = *own);
+        model.support = support;
         Ok(model)
     }
 
     fn scores(&self, model: &Model, data: &dyn Source) -> Result<Matrix> {
-        let plain = Directions::new(&model.center, Weighting::Uniform, None);
+        let plain = WeightedRows::new(&model.center, Weighting::Uniform, None);
         let vectors = model.components.transposed();
         let projection = Projection::new(plain, &vectors, Units::Data, Precision::Double, data.shape().element);
         Ok(Matrix::from_vec(data.shape().samples, self.d, self.runner.run(&projection, data)?.values))
@@ -136,7 +136,7 @@ impl<R: Runner> Rounds<'_, R> {
 
     /// How far each cell is from what the scores make of it.
     fn residuals<'b>(&'b self, model: &'b Model, scores: &'b Matrix) -> impl Source + 'b {
-        Changed::new(self.source, |sample, row: &mut [f64]| {
+        MappedSource::new(self.source, |sample, row: &mut [f64]| {
             let expected = expected(model, scores.row(sample));
             row.iter_mut().zip(expected).for_each(|(x, expected)| *x = (*x - expected).abs());
         })
@@ -145,12 +145,12 @@ impl<R: Runner> Rounds<'_, R> {
     /// The share of each sample's cells beyond the limits.
     fn cleaned_shares(&self, residuals: &dyn Source, limits: &[f64]) -> Result<Vec<f64>> {
         let features = limits.len();
-        let beyond = Changed::new(residuals, |_, row: &mut [f64]| {
+        let beyond = MappedSource::new(residuals, |_, row: &mut [f64]| {
             row.iter_mut().zip(limits).for_each(|(e, limit)| *e = f64::from(u8::from(*e > *limit)));
         });
         let origin = vec![0.0; features];
         let ones = Matrix::from_vec(features, 1, vec![1.0 / features as f64; features]);
-        let plain = Directions::new(&origin, Weighting::Uniform, None);
+        let plain = WeightedRows::new(&origin, Weighting::Uniform, None);
         let sum = Projection::new(plain, &ones, Units::Data, Precision::Working, beyond.shape().element);
         Ok(self.runner.run(&sum, &beyond)?.values)
     }

@@ -5,12 +5,12 @@
 //!
 //! | work | operations | weight |
 //! |---|---|---|
-//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
-//! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
+//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`GRAM_U8`] |
+//! | the same in double precision | n^2 D | [`GRAM_F64`] |
 //! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
 //! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
 //! | scatter matrix | n D^2 | [`SCATTER`] |
-//! | pass of l vectors | 4 n D l | [`NARROW`], twice that for f64 data |
+//! | pass of l vectors | 4 n D l | [`BLOCK_PASS`], twice that for f64 data |
 //! | full eigenproblem | 10 N^3 | [`EIGEN`] |
 //! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
 //!
@@ -24,7 +24,7 @@ use super::rounds::ROUNDS as EMBED_ROUNDS;
 use super::sine_loss;
 use crate::center::{median, spatial_median};
 use crate::config::Config;
-use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use crate::config::screen::{Angle, Screen};
 use crate::data::element::ElementType;
 use crate::data::source::Shape;
@@ -44,15 +44,15 @@ const KRYLOV_PASSES: usize = 9;
 const ROUGH_PASSES: usize = 3;
 /// The integer tile, with what it shares and merges: between 0.88, of two numbers in a word, and 0.36, of four where the
 /// processor has them. The choice of a solver must not depend on the processor.
-const WHOLE_PAIRS: f64 = 0.56;
+const GRAM_U8: f64 = 0.56;
 /// Tiles in double precision, converted for each pair.
-const DOUBLE_PAIRS: f64 = 2.5;
+const GRAM_F64: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
 const CONE_PAIRS: f64 = 1.2;
 /// Double precision, all of the square, converted on the way.
 const SCATTER: f64 = 4.5;
 /// Converting, narrow products, and the orthogonalisation that follows.
-const NARROW: f64 = 2.4;
+const BLOCK_PASS: f64 = 2.4;
 /// Double precision, partly on one thread.
 const EIGEN: f64 = 3.0;
 /// Anchors for each sample that an elimination and its recount usually amount to.
@@ -70,7 +70,7 @@ const THREAD_BYTES: u64 = 2 << 20;
 
 /// One stage of a fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct PlanStep {
     /// What it does.
     pub name: String,
     /// Passes over the data.
@@ -137,20 +137,22 @@ impl Costs<'_> {
             (None, _) => self.memory(solver) <= DEFAULT_MATRIX_BYTES,
         };
         let fitting = solvers.iter().copied().filter(|&solver| fits(solver));
-        fitting.min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b))).unwrap_or_else(|| self.leanest(solvers))
+        fitting
+            .min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b)))
+            .unwrap_or_else(|| self.min_memory_solver(solvers))
     }
 
-    pub(super) fn leanest(&self, solvers: &[Solver]) -> Solver {
+    pub(super) fn min_memory_solver(&self, solvers: &[Solver]) -> Solver {
         solvers.iter().copied().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
     }
 
     /// Whether the center is found within the n x n matrix of whole numbers.
-    fn whole_pairs(&self) -> bool {
+    fn uses_integer_gram(&self) -> bool {
         self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
     }
 
     /// Whether samples are judged within one n x n matrix, which is then summed once.
-    fn judges_within_matrix(&self) -> bool {
+    fn uses_gram_backend(&self) -> bool {
         matches!(self.config.screen, Screen::Outlyingness(_))
             && matches!(self.shape.element, ElementType::U8 | ElementType::U16)
             && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
@@ -165,9 +167,9 @@ impl Costs<'_> {
             EIGEN * if full { 10.0 * dimension.powi(3) } else { 24.0 * 2.0 * dimension * dimension * l }
         };
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
-        let pass = NARROW * wide * 4.0 * n * features * l;
+        let pass = BLOCK_PASS * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
+        let pairs = if self.uses_integer_gram() { GRAM_U8 } else { GRAM_F64 } * n * n * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
             (true, false) => CONE_PAIRS * n * n * features,
@@ -175,7 +177,7 @@ impl Costs<'_> {
         };
         match solver {
             Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
-            Solver::Gram if self.judges_within_matrix() => {
+            Solver::Gram if self.uses_gram_backend() => {
                 let rough = EIGEN * (ROUGH_PASSES + 1) as f64 * 2.0 * n * n * l;
                 pairs + solves * rough + eigen(n) + pass
             }
@@ -188,9 +190,9 @@ impl Costs<'_> {
 
     pub(super) fn memory(&self, solver: Solver) -> u64 {
         let (n, features, l) = (self.shape.samples as u64, self.shape.features as u64, self.width().0 as u64);
-        let live = |sum_bytes: u64| {
-            let grid = Grid::new(self.shape.samples, self.shape.features, sum_bytes as usize);
-            sum_bytes * grid.live_sums(self.threads) as u64
+        let live = |accumulator_bytes: u64| {
+            let grid = Grid::new(self.shape.samples, self.shape.features, accumulator_bytes as usize);
+            accumulator_bytes * grid.live_accumulators(self.threads) as u64
         };
         let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
         let eigen = |dimension: u64| {
@@ -203,7 +205,7 @@ impl Costs<'_> {
         let blocks = live(8 * features * l) + 4 * 8 * features * l;
         let solving = match solver {
             Solver::Scatter => live(8 * features * features) + eigen(features),
-            // Reweighted fits hold a matrix of the kept samples beside the one of all.
+            // IrlsState fits hold a matrix of the kept samples beside the one of all.
             Solver::Gram => (1 + u64::from(self.solves() > 1)) * 8 * n * n + eigen(n).max(blocks) + tiles,
             Solver::Krylov | Solver::Auto => {
                 8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
@@ -238,7 +240,7 @@ impl Costs<'_> {
         let serving = self.source_bytes + copies + rewritten;
         // The vectors of one look, as they are and as the kernels want them, and what lies along them.
         let outlying = match self.config.screen {
-            Screen::Outlyingness(_) if !(solver == Solver::Gram && self.judges_within_matrix()) => {
+            Screen::Outlyingness(_) if !(solver == Solver::Gram && self.uses_gram_backend()) => {
                 3 * 8 * GROUP as u64 * (features + n.min(SPREAD_SAMPLES as u64))
             }
             _ => 0,
@@ -249,10 +251,10 @@ impl Costs<'_> {
 
     /// The steps of the whole fit. A fraction of the variance takes at least two fits: one of many components, which proposes
     /// their number, and one that confirms it.
-    pub(super) fn steps(&self, solver: Solver) -> Vec<Step> {
-        let fits = if matches!(self.config.components, Components::Share(_)) { 2 } else { 1 };
+    pub(super) fn steps(&self, solver: Solver) -> Vec<PlanStep> {
+        let fits = if matches!(self.config.components, ComponentCount::VarianceFraction(_)) { 2 } else { 1 };
         let mut steps = self.first_steps();
-        steps.extend(self.fit_steps(solver).into_iter().map(|step| Step {
+        steps.extend(self.fit_steps(solver).into_iter().map(|step| PlanStep {
             passes: fits * step.passes,
             bytes: fits as u64 * step.bytes,
             ..step
@@ -261,22 +263,22 @@ impl Costs<'_> {
     }
 
     /// The steps before the first fit: the check of floating-point numbers, scales, and the check of scaled numbers.
-    fn first_steps(&self) -> Vec<Step> {
+    fn first_steps(&self) -> Vec<PlanStep> {
         let (shape, data) = (self.shape, self.shape.bytes());
         let mut steps = Vec::new();
         if shape.element.is_float() {
-            steps.push(Step { name: "mean and check".to_owned(), passes: 1, bytes: data });
+            steps.push(PlanStep { name: "mean and check".to_owned(), passes: 1, bytes: data });
         }
         if self.config.scaling == Scaling::Mad {
             let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
             let bytes = 2 * shape.element.bytes() as u64 * data;
-            steps.push(Step { name: "scales of features".to_owned(), passes, bytes });
-            steps.push(Step { name: "mean and check of scaled features".to_owned(), passes: 1, bytes: data });
+            steps.push(PlanStep { name: "scales of features".to_owned(), passes, bytes });
+            steps.push(PlanStep { name: "mean and check of scaled features".to_owned(), passes: 1, bytes: data });
         }
         steps
     }
 
-    fn fit_steps(&self, solver: Solver) -> Vec<Step> {
+    fn fit_steps(&self, solver: Solver) -> Vec<PlanStep> {
         let (config, shape) = (self.config, self.shape);
         let data = shape.bytes();
         let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
@@ -285,13 +287,13 @@ impl Costs<'_> {
         let mut steps = Vec::new();
         let mut step = |name: &str, passes: usize, bytes: u64| {
             if passes > 0 {
-                steps.push(Step { name: name.to_owned(), passes, bytes });
+                steps.push(PlanStep { name: name.to_owned(), passes, bytes });
             }
         };
         let screened = matches!(config.screen, Screen::Outlyingness(_));
-        let counted = config.components != Components::Auto;
+        let counted = config.components != ComponentCount::Auto;
         let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
-        if gram && counted && self.judges_within_matrix() {
+        if gram && counted && self.uses_gram_backend() {
             let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
             step("products of all pairs", 1, pairs(tile_rows));
             step("center from the products", 1, data);
@@ -392,7 +394,7 @@ impl Costs<'_> {
             passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
             passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
         }
-        if config.components == Components::Auto {
+        if config.components == ComponentCount::Auto {
             passes.push(("number of components", 2 + 10 + 6 * exact));
         }
         passes

@@ -7,8 +7,8 @@ pub(crate) mod cells;
 pub(crate) mod component_count;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
+pub(crate) mod fit_identity;
 pub(crate) mod gram_backend;
-pub(crate) mod origin;
 pub(crate) mod pass_backend;
 pub(crate) mod plan;
 pub(crate) mod rounds;
@@ -23,17 +23,17 @@ use std::borrow::Cow;
 use crate::center::mean::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, Components, Scaling, Solver};
+use crate::config::options::{Cells, Center, ComponentCount, Scaling, Solver};
 use crate::config::request::Request;
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
-use crate::data::view::Changed;
+use crate::data::view::MappedSource;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::remote::cluster::Cluster;
-use crate::remote::source::Remote;
+use crate::remote::source::RemoteSource;
 use plan::Plan;
 use stages::embed;
 use total_variance::is_classical;
@@ -48,13 +48,13 @@ pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model
 /// Fits a model to all samples of a source, wherever passes run.
 pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
     if let Method::Other(_) = config.method {
-        return Err(Error::asked(format!(
+        return Err(Error::invalid_argument(format!(
             "the method {} is not one of this crate's; fit it with the crate that defines it",
             config.method.name()
         )));
     }
-    let request = Request::new(config, source.shape(), runner.meets_pairs())?;
-    let held = |threads| source.held_bytes(threads);
+    let request = Request::new(config, source.shape(), runner.supports_pairs())?;
+    let held = |threads| source.buffer_bytes(threads);
     let solver = Plan::of(&request, source.shape(), runner.threads(), held)?.solver;
     let before = runner.passes();
     let data = Finite::check(source, runner)?;
@@ -71,14 +71,14 @@ pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
 /// configuration names them.
 ///
 /// It is [`fit_on`] compiled once, here, as [`fit`] is.
-pub fn fit_remote(config: &Config, source: &Remote<'_>, runner: &Cluster<'_>) -> Result<Model> {
+pub fn fit_remote(config: &Config, source: &RemoteSource<'_>, runner: &Cluster<'_>) -> Result<Model> {
     fit_on(config, source, runner)
 }
 
 /// With every feature divided by its robust scale.
 fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
     let (scale, warning) = feature_scales::scales(source, runner)?;
-    let scaled = Changed::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
+    let scaled = MappedSource::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
     let mut inner = config.clone();
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
@@ -96,13 +96,13 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, r
 fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Model> {
     let most = config.components.at_most(data.source.shape());
     let chosen = match config.components {
-        Components::Count(_) => None,
-        Components::Auto => Some(component_count::standing_out(config, solver, data.source, runner)?),
-        Components::Share(fraction) => return fit_fraction(config, fraction, solver, data, runner),
+        ComponentCount::Count(_) => None,
+        ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data.source, runner)?),
+        ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
     let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
     let mut model = fit_cells(config, d, solver, data, runner)?;
-    model.chosen = chosen.map(|chosen| chosen.reason);
+    model.n_components_reason = chosen.map(|chosen| chosen.reason);
     Ok(model)
 }
 
@@ -118,23 +118,26 @@ fn fit_fraction<R: Runner>(
     let mut most = config.components.at_most(data.source.shape());
     let widest = loop {
         match fit_cells(config, most, solver, data, runner) {
-            Err(Error::RankExceeded { rank, .. }) if (1..most).contains(&rank) => most = rank,
+            Err(Error::RankTooSmall { rank, .. }) if (1..most).contains(&rank) => most = rank,
             model => break model?,
         }
     };
-    let mut d = component_count::reaching(fraction, &widest.variances, total(&widest)).unwrap_or(most);
+    let mut d =
+        component_count::by_variance_fraction(fraction, &widest.explained_variance, total(&widest)).unwrap_or(most);
     let mut model = loop {
         if d >= most {
             break widest;
         }
         let model = fit_cells(config, d, solver, data, runner)?;
-        if component_count::reaching(fraction, &model.variances, total(&model)).is_some() {
+        if component_count::by_variance_fraction(fraction, &model.explained_variance, total(&model)).is_some() {
             break model;
         }
-        d = component_count::reaching(fraction, &widest.variances, total(&model)).unwrap_or(most).max(d + 1);
+        d = component_count::by_variance_fraction(fraction, &widest.explained_variance, total(&model))
+            .unwrap_or(most)
+            .max(d + 1);
     };
     let kind = if is_classical(config) { "total" } else { "robust" };
-    model.chosen = Some(component_count::reason(fraction, &model.variances, total(&model), kind));
+    model.n_components_reason = Some(component_count::reason(fraction, &model.explained_variance, total(&model), kind));
     Ok(model)
 }
 

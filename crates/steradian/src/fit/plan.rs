@@ -1,6 +1,6 @@
 //! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
 
-use super::cost::{Costs, DECIDING_THREADS, Step};
+use super::cost::{Costs, DECIDING_THREADS, PlanStep};
 use crate::config::Config;
 use crate::config::options::Solver;
 use crate::config::request::Request;
@@ -23,7 +23,7 @@ pub struct Plan {
     /// Rows of a block.
     pub block_rows: usize,
     /// The stages, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 impl Plan {
@@ -35,7 +35,7 @@ impl Plan {
     /// The plan for these data, with the memory that serving them takes.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
         let request = Request::new(config, source.shape(), true)?;
-        Self::of(&request, source.shape(), threads, |threads| source.held_bytes(threads))
+        Self::of(&request, source.shape(), threads, |threads| source.buffer_bytes(threads))
     }
 
     /// The plan of a request; `source_bytes` is the memory that serving blocks to some threads takes.
@@ -56,17 +56,14 @@ impl Plan {
         if let Some(limit) = config.memory_limit
             && least > limit
         {
-            return Err(Error::asked(format!(
-                "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
-                size(least),
-                solver.name(),
-                size(limit),
-                match deciding.leanest(solvers) {
-                    lean if deciding.memory(lean) < least =>
-                        format!(", or use the {} solver, which needs {}", lean.name(), size(deciding.memory(lean))),
-                    _ => String::new(),
-                }
-            )));
+            return Err(Error::OverMemory {
+                needed: least,
+                limit,
+                with: format!("the {} solver", solver.name()),
+                alternative: Some(deciding.min_memory_solver(solvers))
+                    .map(|lean| (lean.name(), deciding.memory(lean)))
+                    .filter(|(_, bytes)| *bytes < least),
+            });
         }
         let costs = on(threads.max(1));
         let peak_memory_bytes = costs.memory(solver);
@@ -79,15 +76,5 @@ impl Plan {
             block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
             steps,
         })
-    }
-}
-
-/// Bytes in words.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
     }
 }

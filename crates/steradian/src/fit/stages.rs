@@ -10,28 +10,28 @@
 //! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
 
 use super::assemble::{Subspace, build, measure};
-use super::backend::Around;
-use super::gram_backend::WithinMatrix;
-use super::pass_backend::ByPasses;
-use super::rounds::{Fitted, Wanted};
+use super::backend::FitWeights;
+use super::gram_backend::GramBackend;
+use super::pass_backend::PassBackend;
+use super::rounds::{CenteredFit, SubspaceFit};
 use super::sine_loss;
 use crate::center::{
     self,
     mean::{self, Finite},
 };
 use crate::config::Config;
-use crate::config::options::{Components, Loss, Solver, Weighting};
+use crate::config::options::{ComponentCount, Loss, Solver, Weighting};
 use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, DistancesSum};
+use crate::folds::{SampleDistances, WeightedRows};
 use crate::model::{Certificate, Model};
-use crate::screen::cone::{self, Directed};
+use crate::screen::cone::{self, ConeInput};
 use crate::screen::report::ConeReport;
 use crate::solver::certificate::Certified;
 use crate::solver::decompose::{Decomposer, require_directions};
-use crate::solver::gram::{self, Cosines};
+use crate::solver::gram::{self, GramMatrix};
 
 /// Fits `d` components to all samples of a source.
 pub(crate) fn embed<R: Runner>(
@@ -70,7 +70,7 @@ struct Fit<'a, R> {
     objective: Vec<f64>,
     passes_before: usize,
     /// How all samples lie to the subspace, where the solver knows it without a pass.
-    measured: Option<DistancesSum>,
+    measured: Option<SampleDistances>,
 }
 
 /// A subspace around a center, and whose it is.
@@ -84,13 +84,13 @@ struct Found {
 impl<R: Runner> Fit<'_, R> {
     fn run(mut self) -> Result<Model> {
         let found = match &self.config.screen {
-            Screen::Everyone => {
+            Screen::None => {
                 let (center, cosines) = self.find_center()?;
                 let certified = self.fit_directions(&center, None, cosines)?;
                 Found { center, certified, kept: None, cone: None }
             }
             Screen::Cone(cone) => self.within_cone(cone)?,
-            Screen::Outlyingness(screen) => self.without_outlying(screen)?,
+            Screen::Outlyingness(screen) => self.fit_screened(screen)?,
         };
         self.check_rank(&found.certified, &found.center)?;
         self.model(found)
@@ -107,34 +107,34 @@ impl<R: Runner> Fit<'_, R> {
         Ok(Found { center, certified, kept: Some(kept), cone: Some(report) })
     }
 
-    fn without_outlying(&mut self, screen: &Outlyingness) -> Result<Found> {
+    fn fit_screened(&mut self, screen: &Outlyingness) -> Result<Found> {
         let (wanted, mut warnings) = (self.wanted(), Vec::new());
-        let screened = match WithinMatrix::new(self.config, &self.decomposer, &mut warnings)? {
-            Some(mut within) => wanted.without_outlying(screen, &mut within)?,
+        let screened = match GramBackend::new(self.config, &self.decomposer, &mut warnings)? {
+            Some(mut within) => wanted.fit_screened(screen, &mut within)?,
             None => {
-                let mut passes = ByPasses::new(self.config, &self.decomposer, &mut warnings);
-                wanted.without_outlying(screen, &mut passes)?
+                let mut passes = PassBackend::new(self.config, &self.decomposer, &mut warnings);
+                wanted.fit_screened(screen, &mut passes)?
             }
         };
         self.warnings.extend(screened.warning);
         self.warnings.extend(warnings);
         let (center, certified) = self.take(screened.fitted);
-        Ok(Found { center, certified, kept: Some(screened.kept), cone: None })
+        Ok(Found { center, certified, kept: Some(screened.support), cone: None })
     }
 
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> SubspaceFit {
         let Config { weighting, loss, .. } = *self.config;
-        Wanted { samples: self.source.shape().samples, d: self.d, weighting, loss }
+        SubspaceFit { samples: self.source.shape().samples, d: self.d, weighting, loss }
     }
 
-    fn take(&mut self, fitted: Fitted) -> (Vec<f64>, Certified) {
+    fn take(&mut self, fitted: CenteredFit) -> (Vec<f64>, Certified) {
         self.objective = fitted.objective;
         self.measured = fitted.decomposed.measured;
         (fitted.center, fitted.decomposed.certified)
     }
 
     /// The center, and with it the n x n matrix where the center is found within that.
-    fn find_center(&mut self) -> Result<(Vec<f64>, Option<Cosines>)> {
+    fn find_center(&mut self) -> Result<(Vec<f64>, Option<GramMatrix>)> {
         let (config, shape) = (self.config, self.source.shape());
         let within_matrix = self.decomposer.solver == Solver::Gram && gram::finds_center(&config.center, shape.element);
         if within_matrix {
@@ -158,7 +158,7 @@ impl<R: Runner> Fit<'_, R> {
     fn matrix_weighting(&self) -> Weighting {
         match &self.config.screen {
             Screen::Cone(_) => Weighting::InverseNorm,
-            Screen::Everyone | Screen::Outlyingness(_) => self.config.weighting,
+            Screen::None | Screen::Outlyingness(_) => self.config.weighting,
         }
     }
 
@@ -166,17 +166,17 @@ impl<R: Runner> Fit<'_, R> {
         &mut self,
         cone: &Cone,
         center: &[f64],
-        cosines: &mut Option<Cosines>,
+        cosines: &mut Option<GramMatrix>,
     ) -> Result<(ConeReport, Vec<bool>)> {
         if self.decomposer.solver == Solver::Gram && cosines.is_none() {
-            let directions = Directions::new(center, Weighting::InverseNorm, None);
+            let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
             *cosines = Some(gram::direct(&directions, self.source, self.runner)?);
         }
-        let (matrix, speaks) = match cosines {
-            Some(cosines) => (Some(&cosines.matrix), Some(&cosines.speaks[..])),
+        let (matrix, active) = match cosines {
+            Some(cosines) => (Some(&cosines.matrix), Some(&cosines.active[..])),
             None => (None, None),
         };
-        let directed = Directed { source: self.source, center, cosines: matrix, speaks, seed: self.config.seed };
+        let directed = ConeInput { source: self.source, center, cosines: matrix, active, seed: self.config.seed };
         let (report, kept) = cone::screen(cone, &directed, self.runner)?;
         self.warnings.extend(report.doubt());
         let (inside, n) = (kept.iter().filter(|&&k| k).count(), kept.len());
@@ -187,11 +187,11 @@ impl<R: Runner> Fit<'_, R> {
                 100.0 * inside as f64 / n as f64
             ));
         }
-        if inside < self.d && matches!(self.config.components, Components::Share(_)) {
-            return Err(Error::RankExceeded { n_components: self.d, rank: inside, of: "the samples in the cone" });
+        if inside < self.d && matches!(self.config.components, ComponentCount::VarianceFraction(_)) {
+            return Err(Error::RankTooSmall { n_components: self.d, rank: inside, of: "the samples in the cone" });
         }
         if inside < self.d {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
                 report.angle_degrees, self.d
             )));
@@ -207,17 +207,17 @@ impl<R: Runner> Fit<'_, R> {
         &mut self,
         center: &Vec<f64>,
         kept: Option<&[bool]>,
-        cosines: Option<Cosines>,
+        cosines: Option<GramMatrix>,
     ) -> Result<Certified> {
         let weighting = self.config.weighting;
         if self.config.loss == Loss::SquaredCosine {
-            let found = self.decomposer.exactly(Directions::new(center, weighting, kept), cosines, None)?;
+            let found = self.decomposer.solve_certified(WeightedRows::new(center, weighting, kept), cosines, None)?;
             self.measured = found.measured;
             return Ok(found.certified);
         }
         let wanted = self.wanted();
-        let mut passes = ByPasses::new(self.config, &self.decomposer, &mut self.warnings);
-        let around = Around { point: center, weighting, kept, factors: None };
+        let mut passes = PassBackend::new(self.config, &self.decomposer, &mut self.warnings);
+        let around = FitWeights { point: center, weighting, support: kept, factors: None };
         let fitted = wanted.fit(&around, None, &mut passes)?;
         Ok(self.take(fitted).1)
     }
@@ -235,7 +235,7 @@ impl<R: Runner> Fit<'_, R> {
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
-            return Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" });
+            return Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" });
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl<R: Runner> Fit<'_, R> {
             ));
         }
         // With uniform weights every sample is active, also one at the center.
-        let all = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
+        let all = config.weighting == Weighting::Uniform && config.screen == Screen::None;
         let active = || measured.lengths.iter().map(|length| all || *length > 0.0).collect();
         let support = kept.clone().unwrap_or_else(active);
         let mut model = build(

@@ -6,14 +6,14 @@
 //! | how many samples lie within the cone around each anchor? | [`ConeSizes`] | one count an anchor |
 //!
 //! Both decide every pair as the pair pass does: in single precision where that suffices, else by the
-//! [rule](ConeRule). Cost: 2 m D flops for m anchors and a candidate; a tile of at most 256 x m cosines a thread.
+//! [rule](ConePredicate). Cost: 2 m D flops for m anchors and a candidate; a tile of at most 256 x m cosines a thread.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cone_rule::{ConeRule, Doubles, exact_cosine};
+use super::cone_predicate::{ConePredicate, Doubles, exact_cosine};
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::engine::fold::Fold;
@@ -43,7 +43,12 @@ pub struct Anchors {
 
 impl Anchors {
     /// Samples of these indices and numbers. Where a leader is given, the anchors within its cone come first.
-    pub fn new(rule: &ConeRule<'_>, indices: &[usize], rows: &[f64], leader: Option<(usize, &[f64])>) -> Result<Self> {
+    pub fn new(
+        rule: &ConePredicate<'_>,
+        indices: &[usize],
+        rows: &[f64],
+        leader: Option<(usize, &[f64])>,
+    ) -> Result<Self> {
         let features = rule.directions().center().len();
         let block = Block::of_values(rows, indices.len(), features)?;
         let weights = rule.directions().weights(&block, 0..indices.len());
@@ -75,7 +80,7 @@ impl Anchors {
         Ok(anchors)
     }
 
-    fn panel(&self, rule: &ConeRule<'_>, columns: Range<usize>) -> Panel {
+    fn panel(&self, rule: &ConePredicate<'_>, columns: Range<usize>) -> Panel {
         let mut out = vec![0.0; self.len() * columns.len()];
         if !self.is_empty() {
             rule.write_directions(&self.block(), 0..self.len(), columns, &self.weights, &mut out);
@@ -108,7 +113,13 @@ impl Anchors {
     }
 
     /// Meets some rows of a block: counts near pairs for each row (anchors near the leader, and others) and each anchor.
-    fn meet(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen, by_anchor: &mut [u32]) -> Vec<[u32; 2]> {
+    fn compute_tile(
+        &self,
+        rule: &ConePredicate<'_>,
+        block: &Block<'_>,
+        chosen: &ActiveRows,
+        by_anchor: &mut [u32],
+    ) -> Vec<[u32; 2]> {
         let (m, bounds) = (self.len(), rule.bounds());
         let mut by_row = vec![[0; 2]; chosen.rows.len()];
         if m == 0 || chosen.rows.is_empty() {
@@ -144,8 +155,8 @@ impl Anchors {
         by_row
     }
 
-    /// Cosines in single precision: chosen rows x anchors.
-    fn cosines(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen) -> Vec<f32> {
+    /// GramMatrix in single precision: chosen rows x anchors.
+    fn cosines(&self, rule: &ConePredicate<'_>, block: &Block<'_>, chosen: &ActiveRows) -> Vec<f32> {
         let mut tile = vec![0.0; chosen.rows.len() * self.len()];
         let mut left = vec![0.0; chosen.rows.len() * self.features.min(panel::COLUMNS)];
         for (columns, anchors) in panel::panels(self.features).zip(&self.panels) {
@@ -163,19 +174,19 @@ impl Anchors {
 }
 
 /// The exact cosine, the sample that comes first in the data first, so that every way to meet a pair decides alike.
-fn in_order(rule: &ConeRule<'_>, a: (&Block<'_>, usize, usize), b: (&Block<'_>, usize, usize)) -> f64 {
+fn in_order(rule: &ConePredicate<'_>, a: (&Block<'_>, usize, usize), b: (&Block<'_>, usize, usize)) -> f64 {
     let (first, second) = if a.2 <= b.2 { (a, b) } else { (b, a) };
     exact_cosine((first.0, first.1), (second.0, second.1), rule.directions().center())
 }
 
 /// Rows of a block that have a direction, and their weights.
-struct Chosen {
+struct ActiveRows {
     rows: Vec<usize>,
     weights: Vec<f64>,
 }
 
-impl Chosen {
-    fn new(rule: &ConeRule<'_>, block: &Block<'_>, asked: &[usize]) -> Self {
+impl ActiveRows {
+    fn new(rule: &ConePredicate<'_>, block: &Block<'_>, asked: &[usize]) -> Self {
         let weigh =
             |run: Range<usize>| rule.directions().weights(block, asked[run.start]..asked[run.start] + run.len());
         let weights: Vec<f64> = runs(asked).flat_map(weigh).collect();
@@ -196,14 +207,14 @@ fn runs(numbers: &[usize]) -> impl Iterator<Item = Range<usize>> {
 /// Counts, for each candidate, the anchors within its cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AnchorCounts<'a> {
-    rule: ConeRule<'a>,
+    rule: ConePredicate<'a>,
     anchors: Cow<'a, Anchors>,
     candidates: Cow<'a, [bool]>,
 }
 
 impl<'a> AnchorCounts<'a> {
     /// For the samples that `candidates` names.
-    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
+    pub fn new(rule: &ConePredicate<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
         Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors), candidates: Cow::Borrowed(candidates) }
     }
 }
@@ -214,16 +225,16 @@ pub struct AnchorCountsSum {
     /// Anchors within the cone that are also within the leader's, and those that are not.
     pub inside: Vec<[u32; 2]>,
     /// Whether the candidate has a direction.
-    pub speaks: Vec<bool>,
+    pub active: Vec<bool>,
 }
 
 impl Fold for AnchorCounts<'_> {
     const NAME: &'static str = "anchors";
 
-    type Sum = AnchorCountsSum;
+    type Accumulator = AnchorCountsSum;
     type Out = AnchorCountsSum;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
 
@@ -233,12 +244,12 @@ impl Fold for AnchorCounts<'_> {
 
     fn add(&self, sum: &mut AnchorCountsSum, block: &Block<'_>) -> Result<()> {
         let asked: Vec<usize> = (0..block.rows()).filter(|&row| self.candidates[block.first() + row]).collect();
-        let chosen = Chosen::new(&self.rule, block, &asked);
-        let counts = self.anchors.meet(&self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
+        let chosen = ActiveRows::new(&self.rule, block, &asked);
+        let counts = self.anchors.compute_tile(&self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
         let mut found = chosen.rows.iter().zip(counts).peekable();
         for row in asked {
             let own = found.next_if(|(speaking, _)| **speaking == row);
-            sum.speaks.push(own.is_some());
+            sum.active.push(own.is_some());
             sum.inside.push(own.map_or([0; 2], |(_, counts)| counts));
         }
         Ok(())
@@ -246,7 +257,7 @@ impl Fold for AnchorCounts<'_> {
 
     fn merge(&self, mut left: AnchorCountsSum, right: AnchorCountsSum) -> AnchorCountsSum {
         left.inside.extend(right.inside);
-        left.speaks.extend(right.speaks);
+        left.active.extend(right.active);
         left
     }
 
@@ -258,13 +269,13 @@ impl Fold for AnchorCounts<'_> {
 /// Counts, for each anchor, the samples within its cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConeSizes<'a> {
-    rule: ConeRule<'a>,
+    rule: ConePredicate<'a>,
     anchors: Cow<'a, Anchors>,
 }
 
 impl<'a> ConeSizes<'a> {
     /// Of all samples around these.
-    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors) -> Self {
+    pub fn new(rule: &ConePredicate<'a>, anchors: &'a Anchors) -> Self {
         Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors) }
     }
 }
@@ -272,11 +283,11 @@ impl<'a> ConeSizes<'a> {
 impl Fold for ConeSizes<'_> {
     const NAME: &'static str = "cone sizes";
 
-    type Sum = Vec<u32>;
+    type Accumulator = Vec<u32>;
     /// Samples within the cone around each anchor, itself included.
     type Out = Vec<u32>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         4 * self.anchors.len()
     }
 
@@ -286,7 +297,7 @@ impl Fold for ConeSizes<'_> {
 
     fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
         let all: Vec<usize> = (0..block.rows()).collect();
-        self.anchors.meet(&self.rule, block, &Chosen::new(&self.rule, block, &all), sum);
+        self.anchors.compute_tile(&self.rule, block, &ActiveRows::new(&self.rule, block, &all), sum);
         Ok(())
     }
 

@@ -27,22 +27,22 @@ pub struct DigitCounts<'a> {
     columns: Range<usize>,
     shift: u32,
     prefixes: Cow<'a, [[u64; 2]]>,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
 }
 
 impl<'a> DigitCounts<'a> {
     /// Counts digit number `digit` from the top, among numbers whose higher digits are the column's `prefixes`; where
-    /// `kept` is given, only in its samples.
+    /// `support` is given, only in its samples.
     pub fn new(
         element: ElementType,
         columns: Range<usize>,
         digit: usize,
         prefixes: &'a [[u64; 2]],
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
     ) -> Self {
         assert_eq!(prefixes.len(), columns.len(), "one pair of prefixes for each column");
         let shift = 8 * (element.bytes() - 1 - digit) as u32;
-        Self { columns, shift, prefixes: Cow::Borrowed(prefixes), kept: kept.map(Cow::Borrowed) }
+        Self { columns, shift, prefixes: Cow::Borrowed(prefixes), support: support.map(Cow::Borrowed) }
     }
 }
 
@@ -50,10 +50,10 @@ impl Fold for DigitCounts<'_> {
     const NAME: &'static str = "median";
 
     /// For each column the counts under the lower rank's prefix, then those under the upper one's.
-    type Sum = Vec<u32>;
+    type Accumulator = Vec<u32>;
     type Out = Vec<u32>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.columns.len() * COLUMN_BYTES
     }
 
@@ -65,7 +65,7 @@ impl Fold for DigitCounts<'_> {
         sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
             let columns = strip * STRIP..strip * STRIP + counts.len() / (2 * DIGITS);
             let own = self.columns.start + columns.start..self.columns.start + columns.end;
-            let counted = |row: &usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
+            let counted = |row: &usize| self.support.as_ref().is_none_or(|support| support[block.first() + row]);
             let rows = (0..block.rows()).filter(counted);
             count_digits(block, rows, own, self.shift, &self.prefixes[columns], counts);
         });

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::config::options::Weighting;
 use crate::data::block::Block;
@@ -32,7 +32,7 @@ const SINGLE_ROUNDING: f64 = 5e-4;
 /// Measures all samples against the columns of some orthonormal vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Distances<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
     operand: Operand,
     scored: Option<Cow<'a, [bool]>>,
     /// The share of these samples whose scores are gathered; `None` for none.
@@ -44,7 +44,7 @@ impl<'a> Distances<'a> {
     /// Seen from `center`, against the columns of `vectors` (D x d). Sines need double precision: in single precision those
     /// below 5e-4 are lost, and with them the distances of samples near the subspace.
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
-        let directions = Directions::new(center, Weighting::InverseNorm, None);
+        let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
         let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
         Self { directions, operand, scored: None, drawn: None, rounding }
@@ -65,7 +65,7 @@ pub(crate) fn sine_outside(scores: &[f64], inverse_length: f64, rounding: f64) -
 
 /// What was measured.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct DistancesSum {
+pub struct SampleDistances {
     /// The distance of each sample from the center; 0 for one that has no direction.
     #[serde(with = "packed")]
     pub lengths: Vec<f64>,
@@ -77,7 +77,7 @@ pub struct DistancesSum {
     pub scores: Vec<f64>,
 }
 
-impl DistancesSum {
+impl SampleDistances {
     /// The distance of each sample from the subspace.
     pub fn orthogonal(&self) -> Vec<f64> {
         self.lengths.iter().zip(&self.sines).map(|(length, sine)| length * sine).collect()
@@ -87,18 +87,18 @@ impl DistancesSum {
 impl Fold for Distances<'_> {
     const NAME: &'static str = "distances";
 
-    type Sum = DistancesSum;
-    type Out = DistancesSum;
+    type Accumulator = SampleDistances;
+    type Out = SampleDistances;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
 
-    fn empty(&self) -> DistancesSum {
-        DistancesSum::default()
+    fn empty(&self) -> SampleDistances {
+        SampleDistances::default()
     }
 
-    fn add(&self, sum: &mut DistancesSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, sum: &mut SampleDistances, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
         let drawn = self.drawn.map_or_else(Vec::new, |drawn| drawn.members(block.first(), block.rows()));
         for (row, (w, y)) in weights.iter().zip(y.chunks(self.operand.columns())).enumerate() {
@@ -112,14 +112,14 @@ impl Fold for Distances<'_> {
         Ok(())
     }
 
-    fn merge(&self, mut left: DistancesSum, right: DistancesSum) -> DistancesSum {
+    fn merge(&self, mut left: SampleDistances, right: SampleDistances) -> SampleDistances {
         left.lengths.extend(right.lengths);
         left.sines.extend(right.sines);
         left.scores.extend(right.scores);
         left
     }
 
-    fn finish(&self, sum: DistancesSum) -> Result<DistancesSum> {
+    fn finish(&self, sum: SampleDistances) -> Result<SampleDistances> {
         Ok(sum)
     }
 }

@@ -14,15 +14,15 @@ use crate::kernel::panel;
 
 /// The mean of all samples, or of the kept ones.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Moments<'a> {
+pub struct ColumnMeans<'a> {
     features: usize,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
 }
 
-impl<'a> Moments<'a> {
-    /// For data of this many features; where `kept` is given, only its samples count.
-    pub fn new(features: usize, kept: Option<&'a [bool]>) -> Self {
-        Self { features, kept: kept.map(Cow::Borrowed) }
+impl<'a> ColumnMeans<'a> {
+    /// For data of this many features; where `support` is given, only its samples count.
+    pub fn new(features: usize, support: Option<&'a [bool]>) -> Self {
+        Self { features, support: support.map(Cow::Borrowed) }
     }
 }
 
@@ -34,13 +34,13 @@ pub struct MomentsSum {
     totals: Vec<f64>,
 }
 
-impl Fold for Moments<'_> {
+impl Fold for ColumnMeans<'_> {
     const NAME: &'static str = "mean";
 
-    type Sum = MomentsSum;
+    type Accumulator = MomentsSum;
     type Out = Vec<f64>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.features * 8
     }
 
@@ -49,7 +49,7 @@ impl Fold for Moments<'_> {
     }
 
     fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
-        let counts = |row: usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
+        let counts = |row: usize| self.support.as_ref().is_none_or(|support| support[block.first() + row]);
         let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
         sum.samples += rows.len() as u64;
         sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
@@ -60,7 +60,7 @@ impl Fold for Moments<'_> {
             return Ok(());
         }
         panel::require_finite(block)?;
-        Err(Error::data(format!(
+        Err(Error::invalid_data(format!(
             "column sums overflow double precision near row {}; scale the data to below 1e300 in magnitude",
             block.first()
         )))

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -33,16 +33,16 @@ pub enum Coefficients<'a> {
 
 /// One application of the operator.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Sketch<'a> {
-    directions: Directions<'a>,
+pub struct OperatorProduct<'a> {
+    directions: WeightedRows<'a>,
     given: Option<Cow<'a, Matrix>>,
     operand: Operand,
 }
 
-impl<'a> Sketch<'a> {
+impl<'a> OperatorProduct<'a> {
     /// Applies the operator of `directions` to data of this type.
     pub fn new(
-        directions: Directions<'a>,
+        directions: WeightedRows<'a>,
         coefficients: Coefficients<'a>,
         precision: Precision,
         element: ElementType,
@@ -68,13 +68,13 @@ pub struct SketchSum {
     mass: f64,
 }
 
-impl Fold for Sketch<'_> {
+impl Fold for OperatorProduct<'_> {
     const NAME: &'static str = "operator";
 
-    type Sum = SketchSum;
+    type Accumulator = SketchSum;
     type Out = (Matrix, f64);
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.sum_length() * 8
     }
 

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -25,7 +25,7 @@ pub enum Units {
 /// Gathers projections of all samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Projection<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
     operand: Operand,
     units: Units,
 }
@@ -33,7 +33,7 @@ pub struct Projection<'a> {
 impl<'a> Projection<'a> {
     /// Projections onto the columns of `vectors` (D x l).
     pub fn new(
-        directions: Directions<'a>,
+        directions: WeightedRows<'a>,
         vectors: &Matrix,
         units: Units,
         precision: Precision,
@@ -46,29 +46,29 @@ impl<'a> Projection<'a> {
 
 /// What was gathered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ProjectionSum {
+pub struct Projections {
     /// Projections of the samples that speak, row after row.
     #[serde(with = "packed")]
     pub values: Vec<f64>,
     /// Whether each sample speaks.
-    pub speaks: Vec<bool>,
+    pub active: Vec<bool>,
 }
 
 impl Fold for Projection<'_> {
     const NAME: &'static str = "scores";
 
-    type Sum = ProjectionSum;
-    type Out = ProjectionSum;
+    type Accumulator = Projections;
+    type Out = Projections;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
 
-    fn empty(&self) -> ProjectionSum {
-        ProjectionSum::default()
+    fn empty(&self) -> Projections {
+        Projections::default()
     }
 
-    fn add(&self, sum: &mut ProjectionSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, sum: &mut Projections, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
         for (w, y) in weights.iter().zip(y.chunks(self.operand.columns())) {
             if *w > 0.0 {
@@ -76,17 +76,17 @@ impl Fold for Projection<'_> {
                 sum.values.extend(y.iter().map(|y| y * unit));
             }
         }
-        sum.speaks.extend(weights.iter().map(|&w| w > 0.0));
+        sum.active.extend(weights.iter().map(|&w| w > 0.0));
         Ok(())
     }
 
-    fn merge(&self, mut left: ProjectionSum, right: ProjectionSum) -> ProjectionSum {
+    fn merge(&self, mut left: Projections, right: Projections) -> Projections {
         left.values.extend(right.values);
-        left.speaks.extend(right.speaks);
+        left.active.extend(right.active);
         left
     }
 
-    fn finish(&self, sum: ProjectionSum) -> Result<ProjectionSum> {
+    fn finish(&self, sum: Projections) -> Result<Projections> {
         Ok(sum)
     }
 }

@@ -5,12 +5,12 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
-use crate::numeric::linalg::{Matrix, View, add_product_strided, zeroed};
+use crate::numeric::linalg::{Matrix, MatrixView, add_product_strided, zeroed};
 
 /// Rows of the matrix that one task adds to.
 const STRIP: usize = 128;
@@ -18,12 +18,12 @@ const STRIP: usize = 128;
 /// The scatter of some directions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scatter<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
 }
 
 impl<'a> Scatter<'a> {
     /// Of these directions.
-    pub fn new(directions: Directions<'a>) -> Self {
+    pub fn new(directions: WeightedRows<'a>) -> Self {
         Self { directions }
     }
 
@@ -43,10 +43,10 @@ pub struct ScatterSum {
 impl Fold for Scatter<'_> {
     const NAME: &'static str = "scatter";
 
-    type Sum = ScatterSum;
+    type Accumulator = ScatterSum;
     type Out = (Matrix, f64);
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.features() * self.features() * 8
     }
 
@@ -73,8 +73,8 @@ impl Fold for Scatter<'_> {
         sum.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
             let start = strip * STRIP;
             let end = start + lower.len() / features;
-            let left = View::columns(&u, start..end).transposed();
-            add_product_strided(lower, features, left, View::columns(&u, 0..end), 1.0);
+            let left = MatrixView::columns(&u, start..end).transposed();
+            add_product_strided(lower, features, left, MatrixView::columns(&u, 0..end), 1.0);
         });
         Ok(())
     }

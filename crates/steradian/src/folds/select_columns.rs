@@ -15,12 +15,12 @@ use crate::numeric::linalg::Matrix;
 
 /// Gathers a range of columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Gathered {
+pub struct SelectColumns {
     columns: Range<usize>,
     origin: Vec<f64>,
 }
 
-impl Gathered {
+impl SelectColumns {
     /// These columns of data with this many features.
     pub fn new(columns: Range<usize>, features: usize) -> Self {
         Self { columns, origin: vec![0.0; features] }
@@ -31,14 +31,14 @@ impl Gathered {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct GatheredSum(#[serde(with = "packed")] Vec<f64>);
 
-impl Fold for Gathered {
+impl Fold for SelectColumns {
     const NAME: &'static str = "columns";
 
-    type Sum = GatheredSum;
+    type Accumulator = GatheredSum;
     /// Samples x columns.
     type Out = Matrix;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
 

@@ -11,11 +11,11 @@ use crate::error::Result;
 
 /// Gathers some samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ChosenRows {
+pub struct SelectRows {
     indices: Vec<usize>,
 }
 
-impl ChosenRows {
+impl SelectRows {
     /// The samples of these indices, which must ascend.
     ///
     /// # Panics
@@ -30,14 +30,14 @@ impl ChosenRows {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ChosenRowsSum(#[serde(with = "packed")] Vec<f64>);
 
-impl Fold for ChosenRows {
+impl Fold for SelectRows {
     const NAME: &'static str = "chosen samples";
 
-    type Sum = ChosenRowsSum;
+    type Accumulator = ChosenRowsSum;
     /// The numbers of the samples, row after row.
     type Out = Vec<f64>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the samples; all cells together hold the answer once
     }
 

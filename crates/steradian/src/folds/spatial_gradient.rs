@@ -28,17 +28,17 @@ const PANEL_COLUMNS: usize = 1536;
 
 /// The pull of the kept samples on a point.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Pull<'a> {
+pub struct SpatialGradient<'a> {
     #[serde(with = "packed::lent")]
     point: Cow<'a, [f64]>,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
     coincidence: f64,
 }
 
-impl<'a> Pull<'a> {
+impl<'a> SpatialGradient<'a> {
     /// The pull on `point`; samples within `coincidence` of it count as lying on it.
-    pub fn new(point: &'a [f64], kept: Option<&'a [bool]>, coincidence: f64) -> Self {
-        Self { point: Cow::Borrowed(point), kept: kept.map(Cow::Borrowed), coincidence }
+    pub fn new(point: &'a [f64], support: Option<&'a [bool]>, coincidence: f64) -> Self {
+        Self { point: Cow::Borrowed(point), support: support.map(Cow::Borrowed), coincidence }
     }
 }
 
@@ -58,13 +58,13 @@ pub struct PullSum {
     pub nearest: Option<(usize, f64)>,
 }
 
-impl Fold for Pull<'_> {
+impl Fold for SpatialGradient<'_> {
     const NAME: &'static str = "spatial median";
 
-    type Sum = PullSum;
+    type Accumulator = PullSum;
     type Out = PullSum;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.point.len() * 8
     }
 
@@ -84,7 +84,7 @@ impl Fold for Pull<'_> {
         let mut speaking = Vec::with_capacity(lengths.len());
         for (row, length) in lengths.into_iter().enumerate() {
             let sample = block.first() + row;
-            if self.kept.as_ref().is_some_and(|kept| !kept[sample]) {
+            if self.support.as_ref().is_some_and(|support| !support[sample]) {
                 continue;
             }
             if length <= self.coincidence {

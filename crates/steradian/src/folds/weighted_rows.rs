@@ -4,7 +4,7 @@
 //! |---|---|
 //! | mu | `center` |
 //! | u = x / norm(x), eq. (2) | `w (x - mu)` with w = 1 / norm(x - mu) |
-//! | columns of S | `kept` |
+//! | columns of S | `support` |
 //!
 //! U is never formed: a panel of it lives in cache while it is multiplied.
 
@@ -21,29 +21,35 @@ use crate::kernel::panel;
 use crate::kernel::weighted_sums::squared_distances;
 
 /// A sample closer to the center than this many rounding errors of its own coordinates has no direction.
-const ZERO_ROW: f64 = 8.0 * f64::EPSILON;
+const ZERO_NORM_EPS: f64 = 8.0 * f64::EPSILON;
 
 /// Center, weighting and who may speak.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Directions<'a> {
+pub struct WeightedRows<'a> {
     #[serde(with = "packed::lent")]
     center: Cow<'a, [f64]>,
     center_length: f64,
     weighting: Weighting,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
     factors: Option<Cow<'a, [f64]>>,
 }
 
-impl<'a> Directions<'a> {
-    /// Samples seen from `center`; where `kept` is given, only its samples speak.
-    pub fn new(center: &'a [f64], weighting: Weighting, kept: Option<&'a [bool]>) -> Self {
+impl<'a> WeightedRows<'a> {
+    /// Samples seen from `center`; where `support` is given, only its samples speak.
+    pub fn new(center: &'a [f64], weighting: Weighting, support: Option<&'a [bool]>) -> Self {
         let largest = center.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let center_length = if largest > 0.0 {
             largest * center.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
         } else {
             0.0
         };
-        Self { center: Cow::Borrowed(center), center_length, weighting, kept: kept.map(Cow::Borrowed), factors: None }
+        Self {
+            center: Cow::Borrowed(center),
+            center_length,
+            weighting,
+            support: support.map(Cow::Borrowed),
+            factors: None,
+        }
     }
 
     /// The same, each sample's weight times a factor of its own (reweighted fits); 0 silences it.
@@ -66,8 +72,8 @@ impl<'a> Directions<'a> {
     }
 
     /// Whether a sample may speak, if it has a direction.
-    pub(crate) fn admits(&self, sample: usize) -> bool {
-        self.kept.as_ref().is_none_or(|kept| kept[sample])
+    pub(crate) fn includes(&self, sample: usize) -> bool {
+        self.support.as_ref().is_none_or(|support| support[sample])
             && self.factors.as_ref().is_none_or(|factors| factors[sample] > 0.0)
     }
 
@@ -77,8 +83,8 @@ impl<'a> Directions<'a> {
     }
 
     /// How much some samples count in all.
-    pub(crate) fn mass_of(&self, kept: &[bool]) -> f64 {
-        let members = kept.iter().enumerate().filter(|(_, kept)| **kept);
+    pub(crate) fn total_weight_of(&self, support: &[bool]) -> f64 {
+        let members = support.iter().enumerate().filter(|(_, support)| **support);
         members.map(|(i, _)| self.factors.as_ref().map_or(1.0, |factors| factors[i].powi(2))).sum()
     }
 
@@ -90,14 +96,14 @@ impl<'a> Directions<'a> {
     /// Whether everyone speaks with weight 1 as seen from a point of equal coordinates.
     pub(crate) fn is_plain(&self, coordinate: f64) -> bool {
         self.weighting == Weighting::Uniform
-            && self.kept.is_none()
+            && self.support.is_none()
             && self.factors.is_none()
             && self.center.iter().all(|c| *c == coordinate)
     }
 
     /// Whether a sample of these lengths has a direction.
     pub(crate) fn has_direction(&self, from_center: f64, from_origin: f64) -> bool {
-        from_center > ZERO_ROW * (from_origin + self.center_length)
+        from_center > ZERO_NORM_EPS * (from_origin + self.center_length)
     }
 
     /// The weight of each of the given rows of a block; 0 for those that do not speak.
@@ -126,7 +132,7 @@ impl<'a> Directions<'a> {
     /// A sum near a limit of its precision, or a sample so near that it may have no direction, is measured again.
     pub(crate) fn weight(&self, block: &Block<'_>, row: usize, square: f64, double: bool) -> f64 {
         let (safe, clear) = if double { (1e-270..1e300, 1e-12) } else { (1e-30..1e34, 1e-4) };
-        if self.kept.as_ref().is_some_and(|kept| !kept[block.first() + row]) {
+        if self.support.as_ref().is_some_and(|support| !support[block.first() + row]) {
             return 0.0;
         }
         let (length, factor) =
@@ -152,7 +158,7 @@ impl<'a> Directions<'a> {
         weights: &[f64],
         out: &mut [f64],
     ) {
-        let weights = match (self.weighting, &self.kept, &self.factors) {
+        let weights = match (self.weighting, &self.support, &self.factors) {
             (Weighting::Uniform, None, None) => None,
             _ => Some(weights),
         };

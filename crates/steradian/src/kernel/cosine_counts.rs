@@ -1,13 +1,13 @@
 //! The tile of the cone: directions in single precision, and compare-and-count.
 //!
-//! Cosines come from a product in single precision. A cosine that clears the threshold by more than its rounding error
+//! GramMatrix come from a product in single precision. A cosine that clears the threshold by more than its rounding error
 //! is counted here; the others are reported, to be decided in double precision. Cost: a few operations a pair.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fused::Center;
+use super::fused::SplitCenter;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
@@ -20,7 +20,7 @@ pub(crate) fn directions(
     rows: Range<usize>,
     columns: Range<usize>,
     center: &[f64],
-    split: &Center<f32>,
+    split: &SplitCenter<f32>,
     weights: &[f64],
     out: &mut [f32],
 ) {
@@ -34,7 +34,7 @@ fn typed_directions<T: Element>(
     data: &Rows<'_, T>,
     columns: Range<usize>,
     center: &[f64],
-    split: &Center<f32>,
+    split: &SplitCenter<f32>,
     weights: &[f64],
     out: &mut [f32],
 ) {
@@ -45,7 +45,7 @@ struct ToDirections<'a, T> {
     data: &'a Rows<'a, T>,
     columns: Range<usize>,
     center: &'a [f64],
-    split: &'a Center<f32>,
+    split: &'a SplitCenter<f32>,
     weights: &'a [f64],
     out: &'a mut [f32],
 }
@@ -82,9 +82,9 @@ impl<T: Element> WithSimd for ToDirections<'_, T> {
 /// What is surely inside, and what may be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Cosines from here on are inside.
+    /// GramMatrix from here on are inside.
     pub sure: f32,
-    /// Cosines below are outside.
+    /// GramMatrix below are outside.
     pub possible: f32,
     /// Whether a direction and its opposite are the same.
     pub absolute: bool,
@@ -150,7 +150,7 @@ mod tests {
         let strided = Rows::strided(&transposed, 0, rows, features, 1, rows as isize).unwrap();
         let center: Vec<f64> = (0..features).map(|k| 100.0 + 7.0 * number(k)).collect();
         let weights: Vec<f64> = (0..rows).map(|i| if i % 4 == 1 { 0.0 } else { number(i) }).collect();
-        let split = Center::new(&center);
+        let split = SplitCenter::new(&center);
         for data in [contiguous, strided] {
             for columns in [0..features, features / 2..features] {
                 let mut out = vec![9.0f32; rows * columns.len()];

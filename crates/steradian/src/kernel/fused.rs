@@ -3,7 +3,7 @@
 //! | symbol | here | shape |
 //! |---|---|---|
 //! | X | rows of a block, in their own type | r x D |
-//! | mu | `Center`: a high and a low part, so that a large offset costs no digits | D |
+//! | mu | `SplitCenter`: a high and a low part, so that a large offset costs no digits | D |
 //! | W, Z | row after row, L wide | D x L |
 //!
 //! A few rows by [`PANEL`] columns are converted minus mu into the first-level cache, and multiplied there by a panel
@@ -39,7 +39,7 @@ struct Aligned<T>(T);
 /// A center as the sum of two numbers of the working precision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "F: Real")]
-pub(crate) struct Center<F> {
+pub(crate) struct SplitCenter<F> {
     #[serde(with = "packed")]
     high: Vec<F>,
     /// Nothing where mu has no more digits than the high part.
@@ -47,7 +47,7 @@ pub(crate) struct Center<F> {
     low: Vec<F>,
 }
 
-impl<F: Real> Center<F> {
+impl<F: Real> SplitCenter<F> {
     pub(crate) fn new(center: &[f64]) -> Self {
         let high: Vec<F> = center.iter().map(|&c| F::narrow(c)).collect();
         let mut low: Vec<F> = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
@@ -64,7 +64,7 @@ pub(crate) fn convert<T: Element, F: Real>(
     data: &Rows<'_, T>,
     row: usize,
     columns: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     out: &mut [F],
 ) {
     let high = &center.high[columns.clone()];
@@ -90,7 +90,7 @@ pub(crate) fn convert<T: Element, F: Real>(
 struct Project<'a, T, F> {
     data: &'a Rows<'a, T>,
     rows: Range<usize>,
-    center: &'a Center<F>,
+    center: &'a SplitCenter<F>,
     w: &'a [F],
     width: usize,
     y: &'a mut [f64],
@@ -103,14 +103,14 @@ impl<T: Element, F: Real> WithSimd for Project<'_, T, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         // Twelve accumulators hide the latency of a multiply-add, whatever their arrangement.
-        if self.width == F::lanes::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
+        if self.width == F::n_threads::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
     }
 }
 
 impl<T: Element, F: Real> Project<'_, T, F> {
     #[inline(always)]
     fn tiles<S: Simd, const R: usize, const P: usize>(self, simd: S) {
-        let (features, width, lanes) = (self.data.columns(), self.width, F::lanes::<S>());
+        let (features, width, n_threads) = (self.data.columns(), self.width, F::n_threads::<S>());
         let Aligned(buffer) = &mut Aligned([[F::default(); PANEL]; R]);
         for start in (0..features).step_by(PANEL) {
             let columns = start..(start + PANEL).min(features);
@@ -124,7 +124,7 @@ impl<T: Element, F: Real> Project<'_, T, F> {
                     self.squares[local + r] += sum_of_squares(simd, &buffer[..columns.len()]);
                 }
                 let x: [&[F]; R] = std::array::from_fn(|r| &buffer[r][..columns.len()]);
-                for group in (0..width).step_by(P * lanes) {
+                for group in (0..width).step_by(P * n_threads) {
                     let mut sums = [[F::splat(simd, F::default()); P]; R];
                     for (k, w) in (0..columns.len()).zip(w.chunks_exact(width)) {
                         let w: &[F::Vector<S>; P] = vectors_at::<F, S, P>(w, group);
@@ -148,7 +148,7 @@ impl<T: Element, F: Real> Project<'_, T, F> {
 /// P vectors of a row, from a column on.
 #[inline(always)]
 fn vectors_at<F: Real, S: Simd, const P: usize>(row: &[F], from: usize) -> &[F::Vector<S>; P] {
-    F::vectors::<S>(&row[from..from + P * F::lanes::<S>()]).try_into().expect("as many numbers as P vectors hold")
+    F::vectors::<S>(&row[from..from + P * F::n_threads::<S>()]).try_into().expect("as many numbers as P vectors hold")
 }
 
 #[inline(always)]
@@ -167,7 +167,7 @@ fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
         a = F::madd(simd, *x, *x, a);
     }
     let sums = [a, b, c, d];
-    let rest = &numbers[vectors.len() * F::lanes::<S>()..];
+    let rest = &numbers[vectors.len() * F::n_threads::<S>()..];
     let sums: &[F] = pulp::bytemuck::cast_slice(&sums);
     sums.iter().map(|x| x.widen()).sum::<f64>() + rest.iter().map(|x| x.widen().powi(2)).sum::<f64>()
 }
@@ -176,7 +176,7 @@ fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
 struct Outer<'a, T, F> {
     data: &'a Rows<'a, T>,
     columns: Range<usize>,
-    center: &'a Center<F>,
+    center: &'a SplitCenter<F>,
     y: &'a [F],
     width: usize,
     z: &'a mut [f64],
@@ -187,7 +187,7 @@ impl<T: Element, F: Real> WithSimd for Outer<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.width == F::lanes::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
+        if self.width == F::n_threads::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
     }
 }
 
@@ -195,7 +195,7 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
     #[inline(always)]
     fn tiles<S: Simd, const C: usize, const P: usize>(self, simd: S) {
         const { assert!(STRIP.is_multiple_of(C)) };
-        let (width, lanes) = (self.width, F::lanes::<S>());
+        let (width, n_threads) = (self.width, F::n_threads::<S>());
         let Aligned(buffer) = &mut Aligned([[F::default(); STRIP_STRIDE]; ROWS]);
         for start in self.columns.clone().step_by(STRIP) {
             let columns = start..(start + STRIP).min(self.columns.end);
@@ -207,7 +207,7 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
                 }
                 let y = &self.y[rows.start * width..rows.end * width];
                 for column in (0..columns.len()).step_by(C) {
-                    for group in (0..width).step_by(P * lanes) {
+                    for group in (0..width).step_by(P * n_threads) {
                         let mut sums = [[F::splat(simd, F::default()); P]; C];
                         for (x, y) in buffer.iter().zip(y.chunks_exact(width)) {
                             let x: &[F; C] = x[column..column + C].try_into().expect("a tile within the strip");
@@ -243,7 +243,7 @@ pub(crate) fn padded_width(columns: usize) -> usize {
 pub(crate) fn project<T: Element, F: Real>(
     data: &Rows<'_, T>,
     rows: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     (w, width): (&[F], usize),
     y: &mut [f64],
     squares: &mut [f64],
@@ -255,7 +255,7 @@ pub(crate) fn project<T: Element, F: Real>(
 pub(crate) fn outer<T: Element, F: Real>(
     data: &Rows<'_, T>,
     columns: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     (y, width): (&[F], usize),
     z: &mut [f64],
 ) {
@@ -326,7 +326,7 @@ mod tests {
         let z_plain = plain_outer(&contiguous, &center, &coefficients, width);
         let scale = 150.0 * (features.max(rows) as f64);
         for data in [contiguous, strided] {
-            let center = Center::new(&center);
+            let center = SplitCenter::new(&center);
             for vectors in Vectors::ALL {
                 let (mut y, mut squares) = (vec![0.0; rows * width], vec![0.0; rows]);
                 let (w, into) = (&working[..], (&mut y[..], &mut squares[..]));
@@ -385,7 +385,7 @@ mod tests {
         let center = vec![1e5 + 0.003; 64];
         let w = vec![1.0f32; 64 * 8];
         let (mut y, mut squares) = (vec![0.0; 40 * 8], vec![0.0; 40]);
-        project(&rows, 0..40, &Center::new(&center), (&w[..], 8), &mut y, &mut squares);
+        project(&rows, 0..40, &SplitCenter::new(&center), (&w[..], 8), &mut y, &mut squares);
         let (plain, _) = plain_project(&rows, &center, &vec![1.0; 64 * 8], 8);
         for (a, b) in y.iter().zip(plain) {
             assert!((a - b).abs() < 1e-4, "{a} {b}");

@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::fused::{self, Center, WIDTHS};
+use super::fused::{self, SplitCenter, WIDTHS};
 use super::panel;
 use super::simd::Real;
 use crate::codec::packed;
@@ -40,13 +40,13 @@ impl Precision {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Operand {
     columns: usize,
-    parts: Parts,
+    parts: OperandParts,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Parts {
-    Single(Center<f32>, Vec<Piece<f32>>),
-    Double(Center<f64>, Vec<Piece<f64>>),
+enum OperandParts {
+    Single(SplitCenter<f32>, Vec<Piece<f32>>),
+    Double(SplitCenter<f64>, Vec<Piece<f64>>),
 }
 
 /// Some of the columns, padded with zeros to a kernel's width.
@@ -80,9 +80,9 @@ impl Operand {
     /// Of these columns; `w` may be left out where blocks are not projected.
     pub(crate) fn new(center: &[f64], columns: usize, w: Option<&Matrix>, double: bool) -> Self {
         let parts = if double {
-            Parts::Double(Center::new(center), pieces(columns, w))
+            OperandParts::Double(SplitCenter::new(center), pieces(columns, w))
         } else {
-            Parts::Single(Center::new(center), pieces(columns, w))
+            OperandParts::Single(SplitCenter::new(center), pieces(columns, w))
         };
         Self { columns, parts }
     }
@@ -106,8 +106,8 @@ impl Operand {
     /// Numbers of Z for each feature: the columns and their padding.
     pub(crate) fn padded_columns(&self) -> usize {
         match &self.parts {
-            Parts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
-            Parts::Double(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+            OperandParts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+            OperandParts::Double(_, pieces) => pieces.iter().map(|p| p.width).sum(),
         }
     }
 
@@ -119,10 +119,10 @@ impl Operand {
         weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
         match &self.parts {
-            Parts::Single(center, pieces) => {
+            OperandParts::Single(center, pieces) => {
                 each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
-            Parts::Double(center, pieces) => {
+            OperandParts::Double(center, pieces) => {
                 each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
         }
@@ -131,7 +131,7 @@ impl Operand {
     fn project_typed<T: Element, F: Real>(
         &self,
         data: &Rows<'_, T>,
-        center: &Center<F>,
+        center: &SplitCenter<F>,
         pieces: &[Piece<F>],
         weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
@@ -163,10 +163,10 @@ impl Operand {
     /// Z += (X - mu)' Y; Z holds the pieces one after the other, each D x its width.
     pub(crate) fn add_outer(&self, block: &Block<'_>, y: &[f64], z: &mut [f64]) {
         match &self.parts {
-            Parts::Single(center, pieces) => {
+            OperandParts::Single(center, pieces) => {
                 each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
             }
-            Parts::Double(center, pieces) => {
+            OperandParts::Double(center, pieces) => {
                 each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
             }
         }
@@ -175,7 +175,7 @@ impl Operand {
     fn outer_typed<T: Element, F: Real>(
         &self,
         data: &Rows<'_, T>,
-        center: &Center<F>,
+        center: &SplitCenter<F>,
         pieces: &[Piece<F>],
         y: &[f64],
         mut z: &mut [f64],
@@ -215,8 +215,8 @@ impl Operand {
 
     fn layout(&self) -> Vec<(Range<usize>, usize)> {
         match &self.parts {
-            Parts::Single(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
-            Parts::Double(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+            OperandParts::Single(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+            OperandParts::Double(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
         }
     }
 }

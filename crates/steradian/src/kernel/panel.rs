@@ -149,10 +149,7 @@ pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
             for column in 0..data.columns() {
                 let x = data.get(row, column).widen();
                 if !x.is_finite() {
-                    return Err(Error::data(format!(
-                        "the data are {x} at row {}, column {column}; remove or fill such cells",
-                        block.first() + row
-                    )));
+                    return Err(Error::NotFinite { value: x, row: block.first() + row, column });
                 }
             }
         }

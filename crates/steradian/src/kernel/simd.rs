@@ -26,7 +26,7 @@ pub(crate) trait Real:
     /// Numbers as vectors; what does not fill one at the end is left out.
     fn vectors<S: Simd>(numbers: &[Self]) -> &[Self::Vector<S>];
     /// How many numbers a vector holds.
-    fn lanes<S: Simd>() -> usize {
+    fn n_threads<S: Simd>() -> usize {
         size_of::<Self::Vector<S>>() / size_of::<Self>()
     }
 }

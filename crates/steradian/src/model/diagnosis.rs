@@ -12,7 +12,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::folds::DistancesSum;
+use crate::folds::SampleDistances;
 use crate::numeric::statistics::{NORMAL_975, bulk, chi_square_quantile, median};
 
 /// Distances from the subspace below this share of the median distance from the center are rounding.
@@ -77,7 +77,7 @@ pub struct Diagnosis {
 }
 
 /// Cutoffs of score distance and orthogonal distance, from how the samples of a fit lie.
-pub(crate) fn cutoffs(measured: &DistancesSum, d: usize, features: usize) -> [f64; 2] {
+pub(crate) fn cutoffs(measured: &SampleDistances, d: usize, features: usize) -> [f64; 2] {
     let score = chi_square_quantile(0.975, d).sqrt();
     let speaking: Vec<f64> = measured.lengths.iter().copied().filter(|l| *l > 0.0).collect();
     let distances: Vec<f64> = measured.orthogonal();

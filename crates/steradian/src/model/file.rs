@@ -9,8 +9,8 @@ use super::extras::Extra;
 use super::{Certificate, CleanedCells, Model};
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Center, Components};
-use crate::config::screen::{Angle, Cone, Counting, Outlyingness, Screen};
+use crate::config::options::{Center, ComponentCount};
+use crate::config::screen::{Angle, Cone, Outlyingness, PivotSearch, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 use crate::numeric::linalg::Matrix;
@@ -30,7 +30,7 @@ impl Model {
         let (config, cone) = (&self.config, self.cone.as_ref());
         sorted(json!({
             "certificate": self.certificate,
-            "chosen": self.chosen,
+            "chosen": self.n_components_reason,
             "format": FORMAT,
             "image": self.shape.image.map(|(height, width)| [height, width]),
             "cleaned_share": self.cells.as_ref().map(|cells| cells.share),
@@ -39,7 +39,7 @@ impl Model {
             "objective": self.objective,
             "total_variance": self.total_variance,
             "n_components": self.n_components(),
-            "n_kept": self.n_kept(),
+            "n_kept": self.n_support(),
             "element": self.shape.element,
             "elimination": cone.and_then(|cone| cone.elimination),
             "parameters": parameters(config, cone),
@@ -55,20 +55,20 @@ impl Model {
 
     /// The model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (d, features, n) = (self.n_components(), self.n_features(), self.kept.len());
+        let (d, features, n) = (self.n_components(), self.n_features(), self.support.len());
         let doubles = |values: &[f64]| {
             let mut bytes = Vec::with_capacity(values.len() * 8);
             values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
             bytes
         };
-        let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
+        let shares = self.angular_eigenvalues.clone().unwrap_or_else(|| vec![f64::NAN; d]);
         let mut arrays: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
             ("center", Dtype::F64, vec![features], doubles(&self.center)),
             ("components", Dtype::F64, vec![d, features], doubles(self.components.data())),
             ("cutoffs", Dtype::F64, vec![2], doubles(&self.cutoffs)),
-            ("kept", Dtype::U8, vec![n], self.kept.iter().map(|&k| u8::from(k)).collect()),
+            ("kept", Dtype::U8, vec![n], self.support.iter().map(|&k| u8::from(k)).collect()),
             ("shares", Dtype::F64, vec![d], doubles(&shares)),
-            ("variances", Dtype::F64, vec![d], doubles(&self.variances)),
+            ("variances", Dtype::F64, vec![d], doubles(&self.explained_variance)),
         ];
         if let Some(scale) = &self.scale {
             arrays.push(("scale", Dtype::F64, vec![features], doubles(scale)));
@@ -93,7 +93,7 @@ impl Model {
 
     /// Reads a model file; refuses unknown versions and wrong shapes by name.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let broken = |what: String| Error::data(format!("not a steradian model: {what}"));
+        let broken = |what: String| Error::invalid_data(format!("not a steradian model: {what}"));
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| broken(e.to_string()))?;
         let text = header
             .metadata()
@@ -103,7 +103,7 @@ impl Model {
         let metadata: Value = serde_json::from_str(text).map_err(|e| broken(format!("metadata: {e}")))?;
         let format = metadata["format"].as_u64().ok_or_else(|| broken("no format version".into()))?;
         if format != FORMAT {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "the model has format version {format}, this program reads version {FORMAT}; use the program that wrote it"
             )));
         }
@@ -120,9 +120,9 @@ pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
         "center": config.center.name(),
         "loss": config.loss,
         "n_components": match config.components {
-            Components::Count(count) => json!(count),
-            Components::Share(share) => json!(share),
-            Components::Auto => json!("auto"),
+            ComponentCount::Count(count) => json!(count),
+            ComponentCount::VarianceFraction(share) => json!(share),
+            ComponentCount::Auto => json!("auto"),
         },
         "robust_scores": config.robust_scores,
         "scale": config.scaling,
@@ -155,7 +155,7 @@ pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
 }
 
 fn unwritable(error: safetensors::SafeTensorError) -> Error {
-    Error::data(format!("the model cannot be written: {error}"))
+    Error::invalid_data(format!("the model cannot be written: {error}"))
 }
 
 /// The same JSON with the keys of every object in order, whatever map the JSON crate was built with.
@@ -179,16 +179,16 @@ impl Reader<'_> {
     fn field<T: serde::de::DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
         let value = path.iter().fold(&self.metadata, |value, key| &value[*key]);
         T::deserialize(value)
-            .map_err(|e| Error::data(format!("not a steradian model: metadata `{}`: {e}", path.join("."))))
+            .map_err(|e| Error::invalid_data(format!("not a steradian model: metadata `{}`: {e}", path.join("."))))
     }
 
     fn array(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8]> {
         let tensor = self
             .tensors
             .tensor(name)
-            .map_err(|_| Error::data(format!("not a steradian model: array `{name}` is missing")))?;
+            .map_err(|_| Error::invalid_data(format!("not a steradian model: array `{name}` is missing")))?;
         if tensor.dtype() != dtype || tensor.shape() != shape {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "not a steradian model: array `{name}` is {:?} {:?} where {dtype:?} {shape:?} is expected",
                 tensor.dtype(),
                 tensor.shape()
@@ -221,7 +221,7 @@ impl Reader<'_> {
             center,
             scale: self.optional("scale", features)?,
             components,
-            chosen: self.field(&["chosen"])?,
+            n_components_reason: self.field(&["chosen"])?,
             total_variance: self.field(&["total_variance"])?,
             objective: self.field(&["objective"])?,
             iterations: self.field(&["iterations"])?,
@@ -230,9 +230,9 @@ impl Reader<'_> {
                 None => None,
             },
             extras: self.extras()?,
-            shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
-            variances: self.doubles("variances", &[d])?,
-            kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
+            angular_eigenvalues: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
+            explained_variance: self.doubles("variances", &[d])?,
+            support: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
             cone: self.cone(&config, samples)?,
             cutoffs: [cutoffs[0], cutoffs[1]],
             certificate: self.field::<Certificate>(&["certificate"])?,
@@ -268,12 +268,12 @@ impl Reader<'_> {
         others.map(|name| Ok((name.to_owned(), extra(name)?))).collect()
     }
 
-    fn components(&self) -> Result<Components> {
+    fn components(&self) -> Result<ComponentCount> {
         let value: Value = self.field(&["parameters", "n_components"])?;
         Ok(match (value.as_u64(), value.as_f64()) {
-            (Some(count), _) => Components::Count(count as usize),
-            (None, Some(share)) => Components::Share(share),
-            _ => Components::Auto,
+            (Some(count), _) => ComponentCount::Count(count as usize),
+            (None, Some(share)) => ComponentCount::VarianceFraction(share),
+            _ => ComponentCount::Auto,
         })
     }
 
@@ -294,13 +294,13 @@ impl Reader<'_> {
                 ties: self.field(&["parameters", "ties"])?,
                 recenter: self.field(&["parameters", "recenter"])?,
                 // Older models met all pairs.
-                counting: self.field::<Option<Counting>>(&["parameters", "counting"])?.unwrap_or_default(),
+                counting: self.field::<Option<PivotSearch>>(&["parameters", "counting"])?.unwrap_or_default(),
             }),
             "outlyingness" => Screen::Outlyingness(Outlyingness {
                 directions: self.field(&["parameters", "directions"])?,
                 pairs: self.field(&["parameters", "pairs"])?,
             }),
-            _ => Screen::Everyone,
+            _ => Screen::None,
         };
         config.loss = self.field(&["parameters", "loss"])?;
         config.cells = self.field(&["parameters", "cells"])?;
@@ -324,7 +324,7 @@ impl Reader<'_> {
         let tau = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
         let pivot: usize = self.field(&["pivot"])?;
         if pivot >= samples {
-            return Err(Error::data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
+            return Err(Error::invalid_data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
         }
         Ok(Some(ConeReport {
             pivot,

@@ -27,7 +27,7 @@ use crate::data::source::{Shape, Source};
 use crate::engine::local::Local;
 use crate::error::{Error, Result};
 use crate::kernel::panel;
-use crate::numeric::linalg::{Matrix, View, add_product};
+use crate::numeric::linalg::{Matrix, MatrixView, add_product};
 use crate::screen::report::ConeReport;
 use diagnosis::{Diagnosis, Flag};
 use extras::Extra;
@@ -83,16 +83,16 @@ pub struct Model {
     /// The components: d x D, rows orthonormal, in order of their shares.
     pub components: Matrix,
     /// Angular shares: eigenvalues on the sphere, which sum to at most 1; `None` for classical PCA.
-    pub shares: Option<Vec<f64>>,
+    pub angular_eigenvalues: Option<Vec<f64>>,
     /// The variance along each component in data units; they sum to at most `total_variance`.
-    pub variances: Vec<f64>,
+    pub explained_variance: Vec<f64>,
     /// The total variance that `variances` are fractions of, of the same kind: for `pca` the trace of the covariance, else
     /// the sum of the variances and the robust mean of squared orthogonal distances. `None` only in older model files.
     pub total_variance: Option<f64>,
     /// Why there are this many components, where the number was found.
-    pub chosen: Option<String>,
+    pub n_components_reason: Option<String>,
     /// Which samples the components come from.
-    pub kept: Vec<bool>,
+    pub support: Vec<bool>,
     /// What the cone found, when there was one.
     pub cone: Option<ConeReport>,
     /// The sum of sines before each step of the last refinement, and after all; empty for other losses.
@@ -125,8 +125,8 @@ impl Model {
     }
 
     /// How many samples the components come from.
-    pub fn n_kept(&self) -> usize {
-        self.kept.iter().filter(|&&k| k).count()
+    pub fn n_support(&self) -> usize {
+        self.support.iter().filter(|&&k| k).count()
     }
 
     /// The method it was fitted with.
@@ -147,11 +147,7 @@ impl Model {
     /// Refuses data of another width.
     pub fn check_width(&self, shape: &Shape) -> Result<()> {
         if shape.features != self.n_features() {
-            return Err(Error::asked(format!(
-                "the model has {} features but the data have {}; use data of the same width",
-                self.n_features(),
-                shape.features
-            )));
+            return Err(Error::FeatureCount { expected: self.n_features(), found: shape.features });
         }
         Ok(())
     }
@@ -210,7 +206,7 @@ impl Model {
                     for (square, row) in squares.iter_mut().zip(buffer.chunks(columns.len())) {
                         *square += panel::sum_of_squares(row);
                     }
-                    let part = View::new(&buffer, rows.len(), columns.len());
+                    let part = MatrixView::new(&buffer, rows.len(), columns.len());
                     add_product(scores, part, self.component_columns(columns), 1.0);
                 }
             },
@@ -223,8 +219,8 @@ impl Model {
     }
 
     /// Columns of the components, as a panel x d view.
-    fn component_columns(&self, columns: std::ops::Range<usize>) -> View<'_> {
-        View::columns(&self.components, columns).transposed()
+    fn component_columns(&self, columns: std::ops::Range<usize>) -> MatrixView<'_> {
+        MatrixView::columns(&self.components, columns).transposed()
     }
 
     /// The scores of all samples: n x d.
@@ -242,7 +238,10 @@ impl Model {
     pub fn inverse(&self, scores: &[f64]) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
         if !scores.len().is_multiple_of(d) {
-            return Err(Error::asked(format!("{} scores are not rows of {d}; give n x {d} scores", scores.len())));
+            return Err(Error::invalid_argument(format!(
+                "{} scores are not rows of {d}; give n x {d} scores",
+                scores.len()
+            )));
         }
         let mut out: Vec<f64> = Vec::with_capacity(scores.len() / d * features);
         for _ in 0..scores.len() / d {
@@ -250,7 +249,7 @@ impl Model {
         }
         out.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
             |(out, scores)| {
-                let scores = View::new(scores, scores.len() / d, d);
+                let scores = MatrixView::new(scores, scores.len() / d, d);
                 let Some(scale) = &self.scale else {
                     return add_product(out, scores, self.components.view(), 1.0);
                 };
@@ -283,7 +282,7 @@ impl Model {
             let outside = (square - inside).max(0.0).sqrt();
             // A component without spread has room for nobody.
             let standardised = |(s, v): (&f64, &f64)| if *s == 0.0 { 0.0 } else { s * s / v };
-            let score_distance = scores.iter().zip(&self.variances).map(standardised).sum::<f64>().sqrt();
+            let score_distance = scores.iter().zip(&self.explained_variance).map(standardised).sum::<f64>().sqrt();
             // atan2 keeps small angles accurate where acos would round them to zero.
             let angle = if *square > 0.0 { outside.atan2(inside.sqrt()).to_degrees() } else { f64::NAN };
             Diagnosis {
@@ -306,7 +305,7 @@ impl Model {
         self.to_scale(&mut residuals, 0..features);
         residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
             |(residuals, scores)| {
-                add_product(residuals, View::new(scores, scores.len() / d, d), self.components.view(), -1.0);
+                add_product(residuals, MatrixView::new(scores, scores.len() / d, d), self.components.view(), -1.0);
                 for residual in residuals.chunks_mut(features) {
                     let square: f64 = residual.iter().map(|r| r * r).sum();
                     let share = if square > 0.0 { 1.0 / square } else { 0.0 };

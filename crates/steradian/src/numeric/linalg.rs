@@ -105,8 +105,8 @@ impl Matrix {
     }
 
     /// A view of all of it.
-    pub fn view(&self) -> View<'_> {
-        View::new(&self.data, self.rows, self.columns)
+    pub fn view(&self) -> MatrixView<'_> {
+        MatrixView::new(&self.data, self.rows, self.columns)
     }
 
     /// The 2-norm of each column, safe against overflow only as far as squares are.
@@ -155,9 +155,9 @@ pub(crate) fn zeroed(length: usize) -> Vec<f64> {
 
 /// A borrowed matrix of contiguous rows, possibly seen transposed.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a>(MatRef<'a, f64>);
+pub struct MatrixView<'a>(MatRef<'a, f64>);
 
-impl<'a> View<'a> {
+impl<'a> MatrixView<'a> {
     /// Rows that lie one after the other.
     pub fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
         Self(MatRef::from_row_major_slice(&data[..rows * columns], rows, columns))
@@ -176,13 +176,13 @@ impl<'a> View<'a> {
 }
 
 /// `out += scale * a b`, where `out` holds contiguous rows.
-pub fn add_product(out: &mut [f64], a: View<'_>, b: View<'_>, scale: f64) {
+pub fn add_product(out: &mut [f64], a: MatrixView<'_>, b: MatrixView<'_>, scale: f64) {
     let columns = b.0.ncols();
     add_product_strided(&mut out[..a.0.nrows() * columns], columns, a, b, scale);
 }
 
 /// `out += scale * a b`, where rows of `out` begin `stride` apart.
-pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b: View<'_>, scale: f64) {
+pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: MatrixView<'_>, b: MatrixView<'_>, scale: f64) {
     let (rows, columns) = (a.0.nrows(), b.0.ncols());
     if rows == 0 || columns == 0 {
         return;
@@ -206,7 +206,7 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out.data.par_chunks_mut((PRODUCT_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
         let start = panel * PRODUCT_ROWS;
         let rows = PRODUCT_ROWS.min(a.rows - start);
-        add_product(out, View::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
+        add_product(out, MatrixView::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
     });
     out
 }
@@ -220,8 +220,13 @@ pub fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
             let start = panel * PANEL_ROWS;
             let rows = PANEL_ROWS.min(a.rows - start);
             let mut part = vec![0.0; a.columns * b.columns];
-            let left = View::new(&a.data[start * a.columns..], rows, a.columns);
-            add_product(&mut part, left.transposed(), View::new(&b.data[start * b.columns..], rows, b.columns), 1.0);
+            let left = MatrixView::new(&a.data[start * a.columns..], rows, a.columns);
+            add_product(
+                &mut part,
+                left.transposed(),
+                MatrixView::new(&b.data[start * b.columns..], rows, b.columns),
+                1.0,
+            );
             part
         })
         .collect();
@@ -238,7 +243,7 @@ pub fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
     z.data.par_chunks_mut((PANEL_ROWS * z_columns).max(1)).enumerate().for_each(|(panel, z)| {
         let start = panel * PANEL_ROWS;
         let rows = z.len() / z_columns;
-        add_product(z, View::new(&v.data[start * v_columns..], rows, v_columns), c.view(), -1.0);
+        add_product(z, MatrixView::new(&v.data[start * v_columns..], rows, v_columns), c.view(), -1.0);
     });
 }
 
@@ -249,15 +254,14 @@ pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
     if a.data.iter().any(|x| !x.is_finite()) {
-        return Err(Error::data(
+        return Err(Error::invalid_data(
             "the data's sums of squares overflow double precision; scale the data to below 1e150 in magnitude",
         ));
     }
-    let eigen = a
-        .view()
-        .0
-        .self_adjoint_eigen(faer::Side::Lower)
-        .map_err(|e| Error::data(format!("the eigenvalues of a {n} x {n} matrix were not found ({e:?})")))?;
+    let eigen =
+        a.view().0.self_adjoint_eigen(faer::Side::Lower).map_err(|e| {
+            Error::invalid_data(format!("the eigenvalues of a {n} x {n} matrix were not found ({e:?})"))
+        })?;
     let (values, vectors) = (eigen.S(), eigen.U());
     let mut out = Matrix::zeros(n, n);
     for i in 0..n {

@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::linalg::{Matrix, PRODUCT_ROWS, View, add_product, product, symmetric_eigen, tall_inner, tall_subtract};
+use super::linalg::{
+    Matrix, MatrixView, PRODUCT_ROWS, add_product, product, symmetric_eigen, tall_inner, tall_subtract,
+};
 use crate::error::Result;
 
 /// `a = a b` for a square `b`, panel by panel in place: no second matrix of fresh pages.
@@ -11,7 +13,7 @@ fn multiply_by_square(a: &mut Matrix, b: &Matrix) {
     a.data_mut().par_chunks_mut((PRODUCT_ROWS * columns).max(1)).for_each(|panel| {
         let before = panel.to_vec();
         panel.fill(0.0);
-        add_product(panel, View::new(&before, before.len() / columns, columns), b.view(), 1.0);
+        add_product(panel, MatrixView::new(&before, before.len() / columns, columns), b.view(), 1.0);
     });
 }
 

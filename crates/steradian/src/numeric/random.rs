@@ -59,7 +59,7 @@ pub(crate) fn subsample(n: usize, count: usize, seed: u64, stream: Stream) -> Ve
 }
 
 /// The how-manieth of many such subsamples, each drawn without regard to the others.
-pub(crate) fn subsample_again(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
+pub(crate) fn nth_subsample(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
     let mut generator = generator(seed, stream);
     // Far more words than a subsample can use.
     generator.set_word_pos((time as u128) << 40);

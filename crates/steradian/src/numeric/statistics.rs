@@ -19,7 +19,7 @@ const NORMAL_QUARTILE: f64 = 0.6745;
 
 /// Where some numbers lie and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Spread {
+pub(crate) struct LocationScale {
     pub location: f64,
     pub scale: f64,
 }
@@ -31,17 +31,17 @@ pub(crate) fn robust_scale(values: &[f64]) -> f64 {
     }
     let middle = median(values.to_vec());
     let mad = NORMAL_MAD * median(values.iter().map(|y| (y - middle).abs()).collect());
-    trimmed(values, Spread { location: middle, scale: mad }, 2).scale
+    trimmed(values, LocationScale { location: middle, scale: mad }, 2).scale
 }
 
 /// Rounds of mean and deviation over what lies within 2.5 scales, made consistent for normal numbers.
-fn trimmed(values: &[f64], start: Spread, rounds: usize) -> Spread {
-    (0..rounds).fold(start, |Spread { location, scale }, _| {
+fn trimmed(values: &[f64], start: LocationScale, rounds: usize) -> LocationScale {
+    (0..rounds).fold(start, |LocationScale { location, scale }, _| {
         let kept = || values.iter().filter(|y| (*y - location).abs() <= CUTOFF * scale);
         let count = kept().count().max(1) as f64;
         let mean = kept().sum::<f64>() / count;
         let square = kept().map(|y| (y - mean).powi(2)).sum::<f64>();
-        Spread { location: mean, scale: (square / count / KEPT_VARIANCE).sqrt() }
+        LocationScale { location: mean, scale: (square / count / KEPT_VARIANCE).sqrt() }
     })
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// The least-variance window of `h` of some sorted numbers, more than half of them: mean and plain deviation.
-pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> Spread {
+pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> LocationScale {
     let n = sorted.len();
     debug_assert!(2 * h > n && h <= n);
     let range = |start: usize| sorted[start + h - 1] - sorted[start];
@@ -88,11 +88,11 @@ pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> Spread {
         }
     }
     let scale = if shortest == 0.0 { 0.0 } else { best.0.sqrt() };
-    Spread { location: origin + best.1, scale }
+    LocationScale { location: origin + best.1, scale }
 }
 
 /// The shortest window that holds `h` of some numbers: its middle, and its half length made consistent for normal ones.
-pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> Spread {
+pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> LocationScale {
     values.sort_by(f64::total_cmp);
     let length = |start: usize| values[start + h - 1] - values[start];
     let mut best = 0;
@@ -101,18 +101,18 @@ pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> Spread {
             best = start;
         }
     }
-    Spread { location: (values[best] + values[best + h - 1]) / 2.0, scale: length(best) / 2.0 / NORMAL_QUARTILE }
+    LocationScale { location: (values[best] + values[best + h - 1]) / 2.0, scale: length(best) / 2.0 / NORMAL_QUARTILE }
 }
 
 /// Location and scale of the bulk of some numbers, efficient where they are normal: from the least-variance half, two
 /// rounds of trimming.
-pub(crate) fn bulk(mut values: Vec<f64>) -> Spread {
+pub(crate) fn bulk(mut values: Vec<f64>) -> LocationScale {
     values.sort_by(f64::total_cmp);
     let h = values.len() / 2 + 1;
     let half = least_variance_window(&values, h.min(values.len()));
     // The middle half of a normal distribution has this much of its variance.
     const HALF_VARIANCE: f64 = 0.142_632_6;
-    trimmed(&values, Spread { scale: half.scale / HALF_VARIANCE.sqrt(), ..half }, 4)
+    trimmed(&values, LocationScale { scale: half.scale / HALF_VARIANCE.sqrt(), ..half }, 4)
 }
 
 /// The quantile of the chi-square distribution with a whole number of degrees of freedom.

@@ -2,13 +2,13 @@
 //! results come back.
 //!
 //! A [`Dispatch`](super::source::Dispatch) knows how to run a [`Job`] on every part of the data and to merge the sums along a fixed tree; Dask's
-//! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`Remote`] a [`Source`] whose few single samples
+//! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`RemoteSource`] a [`Source`] whose few single samples
 //! are fetched when a fit looks at them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::job::Job;
-use super::source::Remote;
+use super::source::RemoteSource;
 use crate::data::source::Source;
 use crate::engine::fold::{Fold, PairFold};
 use crate::engine::local::Local;
@@ -17,14 +17,14 @@ use crate::error::{Error, Result};
 
 /// Runs passes where the rows are, and all else on threads of this process.
 pub struct Cluster<'a> {
-    remote: &'a Remote<'a>,
+    remote: &'a RemoteSource<'a>,
     local: Local,
     passes: AtomicUsize,
 }
 
 impl<'a> Cluster<'a> {
     /// For the rows of `remote` and its views; `local` is for work outside of passes.
-    pub fn new(remote: &'a Remote<'a>, local: Local) -> Self {
+    pub fn new(remote: &'a RemoteSource<'a>, local: Local) -> Self {
         Self { remote, local, passes: AtomicUsize::new(0) }
     }
 }
@@ -38,13 +38,13 @@ impl Runner for Cluster<'_> {
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, _: &dyn Source, _: usize) -> Result<F::Out> {
-        Err(Error::asked(format!(
+        Err(Error::invalid_argument(format!(
             "the pass \"{}\" compares every pair of samples, and on a cluster rows stay where they are; fit on one machine",
             fold.name()
         )))
     }
 
-    fn meets_pairs(&self) -> bool {
+    fn supports_pairs(&self) -> bool {
         false
     }
 

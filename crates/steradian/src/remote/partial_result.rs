@@ -13,29 +13,29 @@ use crate::error::{Error, Result};
 
 /// The sum of some neighbouring rows, and which.
 #[derive(Debug, Clone)]
-pub struct Sum {
+pub struct PartialResult {
     /// The job that it belongs to.
     job: u64,
     rows: Range<usize>,
-    content: Arc<Content>,
+    content: Arc<PartialContent>,
 }
 
 /// What is summed, along which tree.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Pieces<S> {
+pub(crate) enum PartialState<S> {
     /// By a grid and a tree of the part's own; parts merge by their order.
     Own(S),
     /// By the cells of the whole data; any cut between cells merges along the tree of the whole.
-    Cells(Forest<S>),
+    Leaves(Forest<S>),
 }
 
-impl<S> Pieces<S> {
+impl<S> PartialState<S> {
     /// With the pieces of later rows.
-    pub(crate) fn merge<F: Fold<Sum = S>>(self, later: Self, fold: &F) -> Result<Self> {
+    pub(crate) fn merge<F: Fold<Accumulator = S>>(self, later: Self, fold: &F) -> Result<Self> {
         match (self, later) {
             (Self::Own(left), Self::Own(right)) => Ok(Self::Own(fold.merge(left, right))),
-            (Self::Cells(left), Self::Cells(right)) => Ok(Self::Cells(left.join(right, fold)?)),
-            _ => Err(Error::asked(
+            (Self::Leaves(left), Self::Leaves(right)) => Ok(Self::Leaves(left.join(right, fold)?)),
+            _ => Err(Error::invalid_argument(
                 "one sum lies on the grid of the whole data and the other does not; sum both parts in the same way"
                     .to_owned(),
             )),
@@ -43,24 +43,24 @@ impl<S> Pieces<S> {
     }
 
     /// The sum itself, when nothing is missing.
-    pub(crate) fn total<F: Fold<Sum = S>>(self, fold: &F) -> Result<S> {
+    pub(crate) fn total<F: Fold<Accumulator = S>>(self, fold: &F) -> Result<S> {
         match self {
             Self::Own(sum) => Ok(sum),
-            Self::Cells(forest) => forest.total(fold),
+            Self::Leaves(forest) => forest.total(fold),
         }
     }
 }
 
 /// A sum in memory, or its bytes as long as nobody needed more.
-enum Content {
-    Pieces(Box<dyn AnyPieces>),
+enum PartialContent {
+    PartialState(Box<dyn AnyPieces>),
     Bytes(Vec<u8>),
 }
 
-impl std::fmt::Debug for Content {
+impl std::fmt::Debug for PartialContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Pieces(_) => "a sum",
+            Self::PartialState(_) => "a sum",
             Self::Bytes(_) => "bytes of a sum",
         })
     }
@@ -74,7 +74,7 @@ trait AnyPieces: Send + Sync {
     fn any(&self) -> &dyn Any;
 }
 
-impl<S: Serialize + Send + Sync + 'static> AnyPieces for Pieces<S> {
+impl<S: Serialize + Send + Sync + 'static> AnyPieces for PartialState<S> {
     fn bytes(&self, job: u64, rows: &Range<usize>) -> Result<Vec<u8>> {
         to_bytes(&(job, rows, self))
     }
@@ -88,19 +88,21 @@ impl<S: Serialize + Send + Sync + 'static> AnyPieces for Pieces<S> {
     }
 }
 
-impl Sum {
-    pub(crate) fn new<F: Fold>(job: u64, rows: Range<usize>, pieces: Pieces<F::Sum>) -> Self {
-        Self { job, rows, content: Arc::new(Content::Pieces(Box::new(pieces))) }
+impl PartialResult {
+    pub(crate) fn new<F: Fold>(job: u64, rows: Range<usize>, pieces: PartialState<F::Accumulator>) -> Self {
+        Self { job, rows, content: Arc::new(PartialContent::PartialState(Box::new(pieces))) }
     }
 
     /// What was summed by this fold.
-    pub(crate) fn pieces<F: Fold>(&self) -> Result<Pieces<F::Sum>> {
+    pub(crate) fn pieces<F: Fold>(&self) -> Result<PartialState<F::Accumulator>> {
         match &*self.content {
-            Content::Pieces(pieces) => match (**pieces).any().downcast_ref::<Pieces<F::Sum>>() {
-                Some(pieces) => Ok(pieces.clone()),
-                None => Err(Error::asked("a sum belongs to a pass of another kind".to_owned())),
-            },
-            Content::Bytes(bytes) => from_bytes(bytes, "a sum"),
+            PartialContent::PartialState(pieces) => {
+                match (**pieces).any().downcast_ref::<PartialState<F::Accumulator>>() {
+                    Some(pieces) => Ok(pieces.clone()),
+                    None => Err(Error::invalid_argument("a sum belongs to a pass of another kind".to_owned())),
+                }
+            }
+            PartialContent::Bytes(bytes) => from_bytes(bytes, "a sum"),
         }
     }
 
@@ -109,7 +111,7 @@ impl Sum {
         if self.job == job {
             return Ok(());
         }
-        Err(Error::asked(
+        Err(Error::invalid_argument(
             "a sum belongs to another pass than this job; use sums that were made with one job".to_owned(),
         ))
     }
@@ -122,22 +124,22 @@ impl Sum {
     /// About how many bytes it is.
     pub fn size(&self) -> usize {
         match &*self.content {
-            Content::Pieces(pieces) => (**pieces).size(),
-            Content::Bytes(bytes) => bytes.len(),
+            PartialContent::PartialState(pieces) => (**pieces).size(),
+            PartialContent::Bytes(bytes) => bytes.len(),
         }
     }
 
     /// The sum as bytes, for a file or another process.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &*self.content {
-            Content::Pieces(pieces) => (**pieces).bytes(self.job, &self.rows),
-            Content::Bytes(content) => Ok([&to_bytes(&(self.job, &self.rows))?[..], content].concat()),
+            PartialContent::PartialState(pieces) => (**pieces).bytes(self.job, &self.rows),
+            PartialContent::Bytes(content) => Ok([&to_bytes(&(self.job, &self.rows))?[..], content].concat()),
         }
     }
 
-    /// What [`Sum::to_bytes`] wrote.
+    /// What [`PartialResult::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let ((job, rows), content) = split_bytes(bytes, "a sum")?;
-        Ok(Self { job, rows, content: Arc::new(Content::Bytes(content.to_vec())) })
+        Ok(Self { job, rows, content: Arc::new(PartialContent::Bytes(content.to_vec())) })
     }
 }

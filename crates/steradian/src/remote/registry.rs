@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::partial_result::{Pieces, Sum};
+use super::partial_result::{PartialResult, PartialState};
 use crate::codec::{from_bytes, to_bytes};
 use crate::data::source::Source;
 use crate::engine::fold::Fold;
@@ -12,8 +12,8 @@ use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, ChosenRows, ConeSizes, DigitCounts, Distances, FarthestAlong, Gathered, Moments, Projection, Pull,
-    Scatter, Sketch,
+    AnchorCounts, ColumnMeans, ConeSizes, DigitCounts, Distances, MaxOutlyingness, OperatorProduct, Projection,
+    Scatter, SelectColumns, SelectRows, SpatialGradient,
 };
 
 /// A fold of any type.
@@ -25,23 +25,23 @@ pub(super) trait AnyFold: Sync {
     fn bytes(&self) -> Result<Vec<u8>>;
 
     /// Rows of a cell of the grid, for data of this shape.
-    fn cell_rows(&self, samples: usize, features: usize) -> usize;
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize;
 
     /// The sum of a part of the data by a grid of its own.
-    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum>;
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<PartialResult>;
 
     /// The sum of a part by the grid of all `samples`.
-    fn sum_on_grid(
+    fn sum_leaves(
         &self,
         job: u64,
         rows: Range<usize>,
         samples: usize,
         source: &dyn Source,
         runner: &Local,
-    ) -> Result<Sum>;
+    ) -> Result<PartialResult>;
 
     /// The sum of two neighbours, the earlier rows first.
-    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum>;
+    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult>;
 }
 
 impl<F: Fold> AnyFold for F {
@@ -53,43 +53,43 @@ impl<F: Fold> AnyFold for F {
         to_bytes(self)
     }
 
-    fn cell_rows(&self, samples: usize, features: usize) -> usize {
-        Grid::new(samples, features, self.sum_bytes()).cell_rows()
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize {
+        Grid::new(samples, features, self.accumulator_bytes()).leaf_rows()
     }
 
-    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum> {
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<PartialResult> {
         let shape = source.shape();
-        let grid = Grid::new(shape.samples, shape.features, self.sum_bytes());
-        let forest = runner.run_cells(self, source, grid, 0..grid.cells())?;
-        Ok(Sum::new::<F>(job, rows, Pieces::Own(runner.compute(|| forest.total(self))?)))
+        let grid = Grid::new(shape.samples, shape.features, self.accumulator_bytes());
+        let forest = runner.run_leaves(self, source, grid, 0..grid.leaves())?;
+        Ok(PartialResult::new::<F>(job, rows, PartialState::Own(runner.compute(|| forest.total(self))?)))
     }
 
-    fn sum_on_grid(
+    fn sum_leaves(
         &self,
         job: u64,
         rows: Range<usize>,
         samples: usize,
         source: &dyn Source,
         runner: &Local,
-    ) -> Result<Sum> {
-        let grid = Grid::new(samples, source.shape().features, self.sum_bytes());
-        let size = grid.cell_rows();
+    ) -> Result<PartialResult> {
+        let grid = Grid::new(samples, source.shape().features, self.accumulator_bytes());
+        let size = grid.leaf_rows();
         if rows.end > samples
             || !rows.start.is_multiple_of(size)
             || (rows.end < samples && !rows.end.is_multiple_of(size))
         {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
                  {size} and end there or with the data"
             )));
         }
-        let forest = runner.run_cells(self, source, grid, rows.start / size..rows.end.div_ceil(size))?;
-        Ok(Sum::new::<F>(job, rows, Pieces::Cells(forest)))
+        let forest = runner.run_leaves(self, source, grid, rows.start / size..rows.end.div_ceil(size))?;
+        Ok(PartialResult::new::<F>(job, rows, PartialState::Leaves(forest)))
     }
 
-    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum> {
+    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult> {
         let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, self)?;
-        Ok(Sum::new::<F>(job, left.rows().start..right.rows().end, pieces))
+        Ok(PartialResult::new::<F>(job, left.rows().start..right.rows().end, pieces))
     }
 }
 
@@ -102,23 +102,23 @@ macro_rules! registry {
         pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
             match name {
                 $(name if name == <$fold>::NAME => Ok(Arc::new(from_bytes::<$fold>(bytes, "a job")?)),)*
-                _ => Err(Error::data(format!("the job names a pass \"{name}\", which this version does not have"))),
+                _ => Err(Error::invalid_data(format!("the job names a pass \"{name}\", which this version does not have"))),
             }
         }
     };
 }
 
 registry![
-    Moments<'static>,
-    Gathered,
+    ColumnMeans<'static>,
+    SelectColumns,
     DigitCounts<'static>,
-    Pull<'static>,
+    SpatialGradient<'static>,
     Scatter<'static>,
-    Sketch<'static>,
+    OperatorProduct<'static>,
     Projection<'static>,
     Distances<'static>,
-    FarthestAlong<'static>,
-    ChosenRows,
+    MaxOutlyingness<'static>,
+    SelectRows,
     AnchorCounts<'static>,
     ConeSizes<'static>,
 ];
@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_known() {
-        let mean = Moments::new(3, None);
-        let read = read(Moments::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
+        let mean = ColumnMeans::new(3, None);
+        let read = read(ColumnMeans::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
         assert_eq!(read.name(), "mean");
         assert_eq!(read.bytes().unwrap(), AnyFold::bytes(&mean).unwrap());
         assert!(!knows("unknown"));

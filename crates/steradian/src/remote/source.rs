@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::job::Job;
-use super::partial_result::Sum;
+use super::partial_result::PartialResult;
 use crate::data::block::Block;
 use crate::data::source::{Shape, Source};
 use crate::error::{Error, Result};
@@ -13,29 +13,29 @@ use crate::error::{Error, Result};
 /// The way to the processes that hold the rows.
 pub trait Dispatch: Sync {
     /// The sum of all rows: the job's sums of every part, merged in the order of the data along a fixed tree.
-    fn sum(&self, job: &Job<'_>, name: &'static str, pass: usize) -> Result<Sum>;
+    fn sum(&self, job: &Job<'_>, name: &'static str, pass: usize) -> Result<PartialResult>;
 
     /// These samples, in this order.
     fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>>;
 }
 
 /// All rows, wherever they are.
-pub struct Remote<'a> {
+pub struct RemoteSource<'a> {
     dispatch: &'a dyn Dispatch,
     shape: Shape,
-    near: Mutex<Arc<Fetched>>,
+    near: Mutex<Arc<FetchedRows>>,
 }
 
 /// The samples that were fetched last.
-struct Fetched {
+struct FetchedRows {
     places: HashMap<usize, usize>,
     rows: Option<Arc<dyn Source + Send + Sync>>,
 }
 
-impl<'a> Remote<'a> {
+impl<'a> RemoteSource<'a> {
     /// Rows of this shape behind `dispatch`.
     pub fn new(dispatch: &'a dyn Dispatch, shape: Shape) -> Self {
-        let near = Mutex::new(Arc::new(Fetched { places: HashMap::new(), rows: None }));
+        let near = Mutex::new(Arc::new(FetchedRows { places: HashMap::new(), rows: None }));
         Self { dispatch, shape, near }
     }
 
@@ -44,16 +44,16 @@ impl<'a> Remote<'a> {
         self.dispatch
     }
 
-    fn near(&self) -> Arc<Fetched> {
+    fn near(&self) -> Arc<FetchedRows> {
         Arc::clone(&self.near.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn fetch(&self, samples: &[usize]) -> Result<Arc<Fetched>> {
+    fn fetch(&self, samples: &[usize]) -> Result<Arc<FetchedRows>> {
         let rows = self.dispatch.fetch(samples)?;
         let (asked, features) = ((samples.len(), self.shape.features), self.shape.features);
         let got = rows.shape();
         if (got.samples, got.features) != asked || got.element != self.shape.element {
-            return Err(Error::data(format!(
+            return Err(Error::invalid_data(format!(
                 "{} samples of {features} features ({}) were asked for but {} of {} ({}) came; the data must not change \
                  during a fit",
                 samples.len(),
@@ -64,11 +64,11 @@ impl<'a> Remote<'a> {
             )));
         }
         let places = samples.iter().enumerate().map(|(place, sample)| (*sample, place)).collect();
-        Ok(Arc::new(Fetched { places, rows: Some(rows) }))
+        Ok(Arc::new(FetchedRows { places, rows: Some(rows) }))
     }
 }
 
-impl Source for Remote<'_> {
+impl Source for RemoteSource<'_> {
     fn shape(&self) -> &Shape {
         &self.shape
     }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::row_map::RowMap;
 use crate::data::source::{Source, View};
-use crate::data::view::{Changed, Picked, Placed};
+use crate::data::view::{MappedSource, OffsetSource, SubsetSource};
 use crate::error::{Error, Result};
 
 /// One view of the rows before it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Step<'a> {
+pub(super) enum RowOp<'a> {
     /// Only these samples, in ascending order; they are numbered anew.
     Select(Cow<'a, [usize]>),
     /// Every sample mapped by itself.
@@ -19,13 +19,13 @@ pub(super) enum Step<'a> {
 }
 
 /// The steps from `root` to a source that is made of it by views; an error where other processes cannot repeat them.
-pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec<Step<'a>>> {
+pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec<RowOp<'a>>> {
     let (of, step) = match source.view() {
         View::Own if std::ptr::addr_eq(source, root) => return Ok(Vec::new()),
-        View::Subset(of, samples) if samples.is_sorted() => (of, Step::Select(Cow::Borrowed(samples))),
-        View::Mapped(of, map) => (of, Step::Map(map.clone())),
+        View::Subset(of, samples) if samples.is_sorted() => (of, RowOp::Select(Cow::Borrowed(samples))),
+        View::Mapped(of, map) => (of, RowOp::Map(map.clone())),
         _ => {
-            return Err(Error::asked(
+            return Err(Error::invalid_argument(
                 "reads samples that were changed in this process and cannot be sent to others; use cells = \"keep\" and a \
                  number of components, or fit on one machine",
             ));
@@ -38,19 +38,19 @@ pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec
 
 /// Calls `work` with the source that some steps make of a part of the data, whose first sample is number `first`.
 pub(super) fn apply(
-    steps: &[Step<'_>],
+    steps: &[RowOp<'_>],
     part: &dyn Source,
     first: usize,
     work: &mut dyn FnMut(&dyn Source) -> Result<()>,
 ) -> Result<()> {
     match steps.split_first() {
         None => work(part),
-        Some((Step::Map(map), rest)) => apply(rest, &Changed::new(part, map.clone()), first, work),
-        Some((Step::Select(samples), rest)) => {
+        Some((RowOp::Map(map), rest)) => apply(rest, &MappedSource::new(part, map.clone()), first, work),
+        Some((RowOp::Select(samples), rest)) => {
             let before = samples.partition_point(|sample| *sample < first);
             let own = samples[before..].iter().take_while(|sample| **sample < first + part.shape().samples);
-            let picked = Picked::new(part, own.map(|sample| sample - first).collect());
-            apply(rest, &Placed::new(&picked, before), before, work)
+            let picked = SubsetSource::new(part, own.map(|sample| sample - first).collect());
+            apply(rest, &OffsetSource::new(&picked, before), before, work)
         }
     }
 }

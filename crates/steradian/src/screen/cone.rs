@@ -16,21 +16,21 @@ use super::elimination::{self, Eliminated};
 use super::report::{ConeReport, Elimination};
 use super::unit_directions::unit_directions;
 use crate::config::options::Weighting;
-use crate::config::screen::{Angle, Cone, Cosine, Counting, Ties};
+use crate::config::screen::{Angle, Cone, Cosine, PivotSearch, Ties};
 use crate::data::element::ElementType;
 use crate::data::source::read_sample;
 use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeRule, Directions, NeighbourCounts, Neighbours, Projection,
-    Sketch, Units, exact_cosine,
+    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeCounts, ConePredicate, NeighbourCounts, OperatorProduct,
+    Projection, Units, WeightedRows, exact_cosine,
 };
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 
 /// Room below the threshold, so that exact ties are inside on every machine.
-const TIE_ROOM: f64 = 4.0 * f64::EPSILON;
+const TIE_TOLERANCE: f64 = 4.0 * f64::EPSILON;
 /// Room below the automatic threshold, which is itself a computed cosine.
 const AUTO_ROOM: f64 = 1e-12;
 /// Bytes of the cosines of one group of samples to all others.
@@ -39,80 +39,82 @@ const GROUP_BYTES: usize = 32 << 20;
 const DENSITY_TIE: f64 = 1e-12;
 
 /// Directions seen from a center, with their n x n matrix of cosines where it is there.
-pub(crate) struct Directed<'a> {
+pub(crate) struct ConeInput<'a> {
     pub source: &'a dyn Source,
     pub center: &'a [f64],
     pub cosines: Option<&'a Matrix>,
-    pub speaks: Option<&'a [bool]>,
+    pub active: Option<&'a [bool]>,
     /// The seed of random choices.
     pub seed: u64,
 }
 
 /// Finds the pivot and the kept samples.
-pub(crate) fn screen(cone: &Cone, directed: &Directed<'_>, runner: &impl Runner) -> Result<(ConeReport, Vec<bool>)> {
+pub(crate) fn screen(cone: &Cone, directed: &ConeInput<'_>, runner: &impl Runner) -> Result<(ConeReport, Vec<bool>)> {
     let n = directed.source.shape().samples;
     let (degrees, threshold) = match cone.angle {
-        Angle::Degrees(degrees) => (degrees, degrees.to_radians().cos() - TIE_ROOM),
+        Angle::Degrees(degrees) => (degrees, degrees.to_radians().cos() - TIE_TOLERANCE),
         Angle::Auto => {
             let cosine = half_cone(cone.cosine, directed, runner)?.max(0.0);
             (cosine.min(1.0).acos().to_degrees(), cosine - AUTO_ROOM)
         }
     };
-    let rule = ConeRule::new(directed.directions(), cone.cosine, threshold);
+    let rule = ConePredicate::new(directed.directions(), cone.cosine, threshold);
     let found = match directed.cosines {
         None if eliminates(cone, directed.source.shape()) => {
-            let Eliminated { tau, tied, speaks, report } =
+            let Eliminated { tau, tied, active, report } =
                 elimination::eliminate(&rule, directed.source, directed.seed, runner)?;
-            Counted { tau, tied, speaks, elimination: Some(report) }
+            ConeTotals { tau, tied, active, elimination: Some(report) }
         }
-        None => Counted::all(runner.run_pairs(&Neighbours::new(rule.clone(), n), directed.source, CONE_TILE_ROWS)?)?,
-        Some(cosines) => Counted::all(directed.count(&rule, cosines, runner)?)?,
+        None => {
+            ConeTotals::all(runner.run_pairs(&ConeCounts::new(rule.clone(), n), directed.source, CONE_TILE_ROWS)?)?
+        }
+        Some(cosines) => ConeTotals::all(directed.count(&rule, cosines, runner)?)?,
     };
     let pivot = match cone.ties {
         Ties::Density if found.tied.len() > 1 => densest(&found.tied, directed, runner)?,
         _ => found.tied[0],
     };
-    let kept = directed.inside(&rule, pivot, &found.speaks, runner)?;
-    let Counted { tau, elimination, .. } = found;
-    Ok((ConeReport { pivot, tau, angle_degrees: degrees, elimination }, kept))
+    let support = directed.inside(&rule, pivot, &found.active, runner)?;
+    let ConeTotals { tau, elimination, .. } = found;
+    Ok((ConeReport { pivot, tau, angle_degrees: degrees, elimination }, support))
 }
 
 /// Whether candidates are eliminated, where there is no n x n matrix.
 pub(crate) fn eliminates(cone: &Cone, shape: &Shape) -> bool {
     match cone.counting {
-        Counting::Auto => elimination::pays(shape),
-        Counting::Exact => false,
-        Counting::Elimination => true,
+        PivotSearch::Auto => elimination::pays(shape),
+        PivotSearch::Exact => false,
+        PivotSearch::Elimination => true,
     }
 }
 
 /// Who has how many others outside its cone.
-struct Counted {
+struct ConeTotals {
     tau: Vec<i64>,
     /// The samples of least tau, in order.
     tied: Vec<usize>,
-    speaks: Vec<bool>,
+    active: Vec<bool>,
     elimination: Option<Elimination>,
 }
 
-impl Counted {
+impl ConeTotals {
     /// From the neighbours of all samples.
     fn all(counts: NeighbourCounts) -> Result<Self> {
-        let n = counts.speaks.len() as i64;
-        let tau_of = |(&inside, &speaks): (&u32, &bool)| if speaks { n - i64::from(inside) } else { n + 1 };
-        let tau: Vec<i64> = counts.neighbours.iter().zip(&counts.speaks).map(tau_of).collect();
+        let n = counts.active.len() as i64;
+        let tau_of = |(&inside, &active): (&u32, &bool)| if active { n - i64::from(inside) } else { n + 1 };
+        let tau: Vec<i64> = counts.neighbours.iter().zip(&counts.active).map(tau_of).collect();
         let least = *tau.iter().min().expect("at least two samples");
         if least > n {
-            return Err(Error::data("all rows are equal to the center; there is no direction to find"));
+            return Err(Error::invalid_data("all rows are equal to the center; there is no direction to find"));
         }
         let tied = (0..tau.len()).filter(|&i| tau[i] == least).collect();
-        Ok(Self { tau, tied, speaks: counts.speaks, elimination: None })
+        Ok(Self { tau, tied, active: counts.active, elimination: None })
     }
 }
 
-impl Directed<'_> {
-    fn directions(&self) -> Directions<'_> {
-        Directions::new(self.center, Weighting::InverseNorm, None)
+impl ConeInput<'_> {
+    fn directions(&self) -> WeightedRows<'_> {
+        WeightedRows::new(self.center, Weighting::InverseNorm, None)
     }
 
     fn element(&self) -> ElementType {
@@ -130,25 +132,25 @@ impl Directed<'_> {
         Ok(cosine)
     }
 
-    /// Neighbours from the n x n matrix. Each row by itself, so that threads share nothing.
-    fn count(&self, rule: &ConeRule<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
+    /// ConeCounts from the n x n matrix. Each row by itself, so that threads share nothing.
+    fn count(&self, rule: &ConePredicate<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
         let n = cosines.rows();
-        let speaks = self.speaks.expect("known with the cosines").to_vec();
+        let active = self.active.expect("known with the cosines").to_vec();
         let count = |i: usize| -> Result<u32> {
-            if !speaks[i] {
+            if !active[i] {
                 return Ok(0);
             }
             let mut inside = 1;
-            for (j, &cosine) in cosines.row(i).iter().enumerate().filter(|(j, _)| *j != i && speaks[*j]) {
+            for (j, &cosine) in cosines.row(i).iter().enumerate().filter(|(j, _)| *j != i && active[*j]) {
                 inside += u32::from(self.decide(rule, cosine, i, j)?);
             }
             Ok(inside)
         };
         let neighbours = runner.compute(|| (0..n).into_par_iter().map(count).collect::<Result<Vec<_>>>())?;
-        Ok(NeighbourCounts { neighbours, speaks })
+        Ok(NeighbourCounts { neighbours, active })
     }
 
-    fn decide(&self, rule: &ConeRule<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
+    fn decide(&self, rule: &ConePredicate<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {
         let mut failure = None;
         let inside = rule.near(cosine, || {
             // One order, so that both rows of a pair decide alike.
@@ -161,43 +163,49 @@ impl Directed<'_> {
     }
 
     /// The samples in the cone around the pivot.
-    fn inside(&self, rule: &ConeRule<'_>, pivot: usize, speaks: &[bool], runner: &impl Runner) -> Result<Vec<bool>> {
-        let mut kept = vec![false; speaks.len()];
-        let speaking = (0..speaks.len()).filter(|&j| speaks[j]);
+    fn inside(
+        &self,
+        rule: &ConePredicate<'_>,
+        pivot: usize,
+        active: &[bool],
+        runner: &impl Runner,
+    ) -> Result<Vec<bool>> {
+        let mut support = vec![false; active.len()];
+        let speaking = (0..active.len()).filter(|&j| active[j]);
         if let Some(cosines) = self.cosines {
             let row = cosines.row(pivot);
             for j in speaking {
-                kept[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
+                support[j] = j == pivot || self.decide(rule, row[j], pivot, j)?;
             }
-            return Ok(kept);
+            return Ok(support);
         }
         // Close calls are decided in the pass, where the samples are.
         let anchors = Anchors::new(rule, &[pivot], &read_sample(self.source, pivot)?, None)?;
-        let found = runner.run(&AnchorCounts::new(rule, &anchors, speaks), self.source)?;
+        let found = runner.run(&AnchorCounts::new(rule, &anchors, active), self.source)?;
         for (j, [near, far]) in speaking.zip(found.inside) {
-            kept[j] = j == pivot || near + far > 0;
+            support[j] = j == pivot || near + far > 0;
         }
-        Ok(kept)
+        Ok(support)
     }
 
-    /// Cosines of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
+    /// GramMatrix of all samples to some, k x n, and who has a direction; columns of the others are zero. One pass.
     fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
         let units = unit_directions(samples, self.center, self.source)?;
         let found = runner.run(
             &Projection::new(self.directions(), &units, Units::Direction, Precision::Double, self.element()),
             self.source,
         )?;
-        let mut cosines = Matrix::zeros(samples.len(), found.speaks.len());
-        let speakers = found.speaks.iter().enumerate().filter(|(_, speaks)| **speaks);
+        let mut cosines = Matrix::zeros(samples.len(), found.active.len());
+        let speakers = found.active.iter().enumerate().filter(|(_, active)| **active);
         for ((j, _), values) in speakers.zip(found.values.chunks(samples.len())) {
             values.iter().enumerate().for_each(|(i, c)| cosines[(i, j)] = *c);
         }
-        Ok((cosines, found.speaks))
+        Ok((cosines, found.active))
     }
 }
 
 /// The cosine of the smallest cone around a sample that holds half of the samples that have a direction.
-fn half_cone(cosine: Cosine, directed: &Directed<'_>, runner: &impl Runner) -> Result<f64> {
+fn half_cone(cosine: Cosine, directed: &ConeInput<'_>, runner: &impl Runner) -> Result<f64> {
     let n = directed.source.shape().samples;
     let folded = |c: f64| if cosine == Cosine::Abs { c.abs() } else { c };
     let mut widest = f64::NEG_INFINITY;
@@ -205,15 +213,15 @@ fn half_cone(cosine: Cosine, directed: &Directed<'_>, runner: &impl Runner) -> R
     for start in (0..n).step_by(group) {
         let samples: Vec<usize> = (start..(start + group).min(n)).collect();
         // Rows of the matrix where it is there, else a pass for each group.
-        let (rows, speaks) = match (directed.cosines, directed.speaks) {
-            (Some(cosines), Some(speaks)) => {
+        let (rows, active) = match (directed.cosines, directed.active) {
+            (Some(cosines), Some(active)) => {
                 let rows = cosines.data()[start * n..][..samples.len() * n].to_vec();
-                (Matrix::from_vec(samples.len(), n, rows), speaks.to_vec())
+                (Matrix::from_vec(samples.len(), n, rows), active.to_vec())
             }
             _ => directed.cosines_to(&samples, runner)?,
         };
-        for (row, _) in samples.iter().enumerate().filter(|(_, sample)| speaks[**sample]) {
-            let mut values: Vec<f64> = (0..n).filter(|&j| speaks[j]).map(|j| folded(rows[(row, j)])).collect();
+        for (row, _) in samples.iter().enumerate().filter(|(_, sample)| active[**sample]) {
+            let mut values: Vec<f64> = (0..n).filter(|&j| active[j]).map(|j| folded(rows[(row, j)])).collect();
             let half = values.len().div_ceil(2) - 1;
             let (_, value, _) = values.select_nth_unstable_by(half, |a, b| b.total_cmp(a));
             widest = widest.max(*value);
@@ -223,13 +231,18 @@ fn half_cone(cosine: Cosine, directed: &Directed<'_>, runner: &impl Runner) -> R
 }
 
 /// Of some samples, the one with the largest sum of squared cosines to all, the first of those that tie.
-fn densest(samples: &[usize], directed: &Directed<'_>, runner: &impl Runner) -> Result<usize> {
+fn densest(samples: &[usize], directed: &ConeInput<'_>, runner: &impl Runner) -> Result<usize> {
     let mut densities = Vec::with_capacity(samples.len());
     for group in samples.chunks(32) {
         let units = unit_directions(group, directed.center, directed.source)?;
         // u' (sum u_j u_j') u is the sum of squared cosines.
         let (z, _) = runner.run(
-            &Sketch::new(directed.directions(), Coefficients::Project(&units), Precision::Double, directed.element()),
+            &OperatorProduct::new(
+                directed.directions(),
+                Coefficients::Project(&units),
+                Precision::Double,
+                directed.element(),
+            ),
             directed.source,
         )?;
         densities.extend((0..group.len()).map(|c| (0..z.rows()).map(|j| z[(j, c)] * units[(j, c)]).sum::<f64>()));

@@ -3,7 +3,7 @@
 //! | symbol | here |
 //! |---|---|
 //! | v, the unit direction through a pair of samples | a column of `vectors` |
-//! | m(v), s(v): mean and deviation of the h projections with the least variance | [`Spread`] |
+//! | m(v), s(v): mean and deviation of the h projections with the least variance | [`LocationScale`] |
 //! | o_i = max over v of abs(x_i'v - m(v)) / s(v) | `outlyingness` |
 //! | t = OD^(2/3), close to normal (Wilson and Hilferty 1931) | in [`near`] |
 //!
@@ -20,14 +20,14 @@ use crate::config::options::Weighting;
 use crate::config::screen::Outlyingness;
 use crate::data::block::Block;
 use crate::data::source::Source;
-use crate::data::view::Picked;
+use crate::data::view::SubsetSource;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, FarthestAlong, Projection, Units, farthest};
+use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows, farthest};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{Stream, generator, subsample};
-use crate::numeric::statistics::{Spread, least_variance_window, shortest_window};
+use crate::numeric::statistics::{LocationScale, least_variance_window, shortest_window};
 
 /// Directions that one pass looks along.
 pub(crate) const GROUP: usize = 32;
@@ -46,7 +46,7 @@ const DRAWS: usize = 4;
 
 /// What the screen found.
 #[derive(Debug, Clone)]
-pub(crate) struct Outlying {
+pub(crate) struct OutlyingnessResult {
     /// The outlyingness of each sample; infinite off a hyperplane that holds more than half of them.
     pub values: Vec<f64>,
     /// What the user should know of such a hyperplane.
@@ -70,19 +70,19 @@ pub(crate) fn outlyingness(
     source: &dyn Source,
     seed: u64,
     runner: &impl Runner,
-) -> Result<Outlying> {
+) -> Result<OutlyingnessResult> {
     measured(screen, d, source, seed, runner, |_| {})
 }
 
 /// Some directions and where the bulk lies along them: what other samples can be measured by.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Gauge {
+pub(crate) struct ProjectionStats {
     /// Where samples are seen from.
     pub point: Vec<f64>,
     /// Unit vectors, as columns.
     pub vectors: Matrix,
     /// The bulk along each.
-    pub spreads: Vec<Spread>,
+    pub spreads: Vec<LocationScale>,
     /// A spread up to this is none.
     pub flat: f64,
 }
@@ -94,18 +94,18 @@ pub(crate) fn measured(
     source: &dyn Source,
     seed: u64,
     runner: &impl Runner,
-    mut keep: impl FnMut(Gauge),
-) -> Result<Outlying> {
+    mut keep: impl FnMut(ProjectionStats),
+) -> Result<OutlyingnessResult> {
     let shape = source.shape();
     let n = shape.samples;
     // Seen from the middle of the data, projections keep their digits; their spread does not depend on the point.
     let start = Start::new(source, seed)?;
-    let directions = Directions::new(&start.point, Weighting::Uniform, None);
+    let directions = WeightedRows::new(&start.point, Weighting::Uniform, None);
     let flat = start.scale * if shape.element.is_double() { FLAT } else { SINGLE_FLAT };
     let few = n > SPREAD_SAMPLES;
-    let picked = Picked::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
+    let picked = SubsetSource::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
     let h = if few { majority(SPREAD_SAMPLES, d) } else { majority(n, d) };
-    let mut looks = Looks::new(n);
+    let mut looks = OutlyingnessAccumulator::new(n);
     let differ = |pairs: &[[usize; 2]]| {
         prefetch_pairs(pairs, source)?;
         pairs.iter().map(|&[i, j]| Ok(!same_sample(source, i, j)?)).collect()
@@ -115,14 +115,14 @@ pub(crate) fn measured(
         let vectors = unit_differences(group, source)?;
         let gather = Projection::new(directions.clone(), &vectors, Units::Data, Precision::Working, shape.element);
         let projected = runner.run(&gather, if few { &picked } else { source })?.values;
-        let spreads: Vec<Spread> = runner.compute(|| spreads(&projected, group.len(), h));
+        let spreads: Vec<LocationScale> = runner.compute(|| spreads(&projected, group.len(), h));
         if few {
-            let farthest = FarthestAlong::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
+            let farthest = MaxOutlyingness::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
             looks.add(group, &spreads, flat, runner.run(&farthest, source)?);
         } else {
             looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
         }
-        keep(Gauge { point: start.point.clone(), vectors, spreads, flat });
+        keep(ProjectionStats { point: start.point.clone(), vectors, spreads, flat });
     }
     Ok(looks.finish())
 }
@@ -135,14 +135,14 @@ pub(crate) fn within(
     products: &Matrix,
     seed: u64,
     runner: &impl Runner,
-) -> Result<Outlying> {
+) -> Result<OutlyingnessResult> {
     let n = products.rows();
     let square = |[i, j]: [usize; 2]| products[(i, i)] + products[(j, j)] - 2.0 * products[(i, j)];
     let differ = |pairs: &[[usize; 2]]| Ok(pairs.iter().map(|&pair| square(pair) > 0.0).collect());
     let pairs = directed_pairs(screen, n, seed, n, differ)?;
     let longest = pairs.iter().fold(0.0f64, |most, &pair| most.max(square(pair))).sqrt();
     let (h, flat) = (majority(n, d), FLAT * longest);
-    let mut looks = Looks::new(n);
+    let mut looks = OutlyingnessAccumulator::new(n);
     for group in pairs.chunks(GROUP) {
         runner.check_cancelled()?;
         let lengths: Vec<f64> = group.iter().map(|&pair| square(pair).sqrt()).collect();
@@ -158,28 +158,28 @@ pub(crate) fn within(
 }
 
 /// The farthest of each sample along some directions.
-fn of_all(projected: &[f64], spreads: &[Spread], flat: f64) -> Vec<f64> {
+fn of_all(projected: &[f64], spreads: &[LocationScale], flat: f64) -> Vec<f64> {
     projected.chunks(spreads.len()).map(|y| farthest(y, spreads, flat)).collect()
 }
 
 /// What has been seen along the directions so far.
-struct Looks {
+struct OutlyingnessAccumulator {
     values: Vec<f64>,
     on_plane: Option<[usize; 2]>,
 }
 
-impl Looks {
+impl OutlyingnessAccumulator {
     fn new(samples: usize) -> Self {
         Self { values: vec![0.0; samples], on_plane: None }
     }
 
-    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[Spread], flat: f64, farthest: Vec<f64>) {
+    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[LocationScale], flat: f64, farthest: Vec<f64>) {
         let flat_one = spreads.iter().zip(pairs).find(|(spread, _)| spread.scale <= flat);
         self.on_plane = self.on_plane.or(flat_one.map(|(_, pair)| *pair));
         self.values.iter_mut().zip(farthest).for_each(|(o, own)| *o = o.max(own));
     }
 
-    fn finish(self) -> Outlying {
+    fn finish(self) -> OutlyingnessResult {
         let (n, values) = (self.values.len(), self.values);
         let warning = self.on_plane.map(|[i, j]| {
             let off = values.iter().filter(|o| o.is_infinite()).count();
@@ -189,11 +189,11 @@ impl Looks {
                 n - off
             )
         });
-        Outlying { values, warning }
+        OutlyingnessResult { values, warning }
     }
 }
 
-fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<Spread> {
+fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<LocationScale> {
     (0..width)
         .into_par_iter()
         .map(|column| {
@@ -208,9 +208,9 @@ fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<Spread> {
 pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
-    let mut kept = vec![false; values.len()];
-    order[..h].iter().for_each(|&i| kept[i] = true);
-    kept
+    let mut support = vec![false; values.len()];
+    order[..h].iter().for_each(|&i| support[i] = true);
+    support
 }
 
 /// The samples whose distance is within the bulk of all, judged by the shortest window that holds `h` of them.
@@ -255,7 +255,7 @@ fn directed_pairs(
         pairs.extend(different.map(|(pair, _)| *pair).take(wanted - pairs.len()));
     }
     if pairs.is_empty() {
-        return Err(Error::data(format!(
+        return Err(Error::invalid_data(format!(
             "the two samples of each of {} pairs are equal; there is no direction to find: remove duplicate samples, or \
              use the method angular",
             asked.len()
@@ -311,7 +311,7 @@ mod tests {
     fn a_far_distance_is_not_near() {
         let mut distances: Vec<f64> = (0..40).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
         distances.push(9.0);
-        let kept = near(&distances, 21);
-        assert!(kept[..40].iter().all(|&k| k) && !kept[40]);
+        let support = near(&distances, 21);
+        assert!(support[..40].iter().all(|&k| k) && !support[40]);
     }
 }

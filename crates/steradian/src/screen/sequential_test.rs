@@ -2,9 +2,9 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | b, anchors near the leader and not near the candidate | `worse` |
-//! | g, anchors near the candidate and not near the leader | `better` |
-//! | delta | [`FAILURE`] |
+//! | b, anchors near the leader and not near the candidate | `losses` |
+//! | g, anchors near the candidate and not near the leader | `wins` |
+//! | delta | [`FAILURE_PROBABILITY`] |
 //!
 //! Anchors of a round are drawn without replacement from all samples, without regard to earlier rounds, and the leader is
 //! chosen before. If tau of the candidate is no larger than the leader's, then of the anchors on which the two differ
@@ -19,27 +19,27 @@
 //! what b and g count; so b and g bound those sums.
 
 /// The probability that the pivot is not the one of the exact count, or that the bound on its excess fails.
-pub(crate) const FAILURE: f64 = 1e-6;
+pub(crate) const FAILURE_PROBABILITY: f64 = 1e-6;
 /// The values of q in (1), less 1/2: a few suffice, since an unlucky one costs little.
-const LEANINGS: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.3, 0.45];
+const BETTING_FRACTIONS: [f64; 6] = [0.02, 0.05, 0.1, 0.2, 0.3, 0.45];
 /// The values of s.
 const EXPONENTS: [f64; 5] = [0.05, 0.15, 0.5, 1.0, 3.0];
 
 /// Whether so many losses beside so many wins show that a candidate is worse than its leaders.
-pub(crate) fn beyond_doubt(worse: u32, better: u32) -> bool {
-    let (worse, better) = (f64::from(worse), f64::from(better));
+pub(crate) fn is_eliminated(losses: u32, wins: u32) -> bool {
+    let (losses, wins) = (f64::from(losses), f64::from(wins));
     // (1) is at most 2^(b - g), so few are looked at closely.
-    if worse - better < (2.0 / FAILURE).log2() {
+    if losses - wins < (2.0 / FAILURE_PROBABILITY).log2() {
         return false;
     }
-    let wealth = |leaning: f64| (worse * (1.0 + 2.0 * leaning).ln() + better * (1.0 - 2.0 * leaning).ln()).exp();
-    let mean = LEANINGS.into_iter().map(wealth).sum::<f64>() / LEANINGS.len() as f64;
-    mean >= 2.0 / FAILURE
+    let wealth = |leaning: f64| (losses * (1.0 + 2.0 * leaning).ln() + wins * (1.0 - 2.0 * leaning).ln()).exp();
+    let mean = BETTING_FRACTIONS.into_iter().map(wealth).sum::<f64>() / BETTING_FRACTIONS.len() as f64;
+    mean >= 2.0 / FAILURE_PROBABILITY
 }
 
 /// The share of the failure probability of one exponent of one bound.
 fn doubt() -> f64 {
-    (4.0 * EXPONENTS.len() as f64 / FAILURE).ln()
+    (4.0 * EXPONENTS.len() as f64 / FAILURE_PROBABILITY).ln()
 }
 
 /// A bound on the sum of the probabilities of events of which this many happened.
@@ -60,10 +60,10 @@ mod tests {
 
     #[test]
     fn who_loses_as_often_as_wins_stays_and_who_always_loses_goes() {
-        assert!(!beyond_doubt(0, 0) && !beyond_doubt(5000, 5000) && !beyond_doubt(10, 0));
-        assert!(beyond_doubt(40, 0) && beyond_doubt(6000, 5000));
+        assert!(!is_eliminated(0, 0) && !is_eliminated(5000, 5000) && !is_eliminated(10, 0));
+        assert!(is_eliminated(40, 0) && is_eliminated(6000, 5000));
         // 2^-count is the probability of that many losses without a win: fewer than 21 can never be enough.
-        assert!((0..21).all(|worse| !beyond_doubt(worse, 0)));
+        assert!((0..21).all(|losses| !is_eliminated(losses, 0)));
     }
 
     #[test]
@@ -73,19 +73,19 @@ mod tests {
         let mut out = 0.0;
         for steps in 1..=400usize {
             let mut next = vec![0.0; steps + 1];
-            for (worse, probability) in inside.iter().enumerate() {
-                next[worse] += 0.5 * probability;
-                next[worse + 1] += 0.5 * probability;
+            for (losses, probability) in inside.iter().enumerate() {
+                next[losses] += 0.5 * probability;
+                next[losses + 1] += 0.5 * probability;
             }
-            for (worse, probability) in next.iter_mut().enumerate() {
-                if beyond_doubt(worse as u32, (steps - worse) as u32) {
+            for (losses, probability) in next.iter_mut().enumerate() {
+                if is_eliminated(losses as u32, (steps - losses) as u32) {
                     out += *probability;
                     *probability = 0.0;
                 }
             }
             inside = next;
         }
-        assert!(out > 0.0 && out <= FAILURE / 2.0, "{out:e}");
+        assert!(out > 0.0 && out <= FAILURE_PROBABILITY / 2.0, "{out:e}");
     }
 
     #[test]

@@ -41,13 +41,13 @@ fn columns<T>(of: &[T], features: usize, vector: impl Fn(&T) -> Result<Vec<f64>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
 
     #[test]
     fn columns_have_unit_length_at_any_scale() {
         for scale in [1e-300, 1.0, 1e300] {
             let data = [3.0, 4.0, 0.0, 0.0, 1.0, 1.0].map(|x| x * scale);
-            let memory = Memory::new(&data, 3, 2).unwrap();
+            let memory = SliceSource::new(&data, 3, 2).unwrap();
             let found = unit_directions(&[0, 1], &[0.0, 0.0], &memory).unwrap();
             assert_eq!([found[(0, 0)], found[(1, 0)]], [0.6, 0.8], "at {scale}");
             assert_eq!([found[(0, 1)], found[(1, 1)]], [0.0, 0.0], "a sample at the center");

@@ -13,14 +13,14 @@
 use super::operator::Operator;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::DistancesSum;
+use crate::folds::SampleDistances;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_subtract};
 use crate::numeric::orthonormal::orthonormalize;
 
 /// How often a span is widened before it is given back as it is.
 const MAX_WIDENINGS: usize = 2;
 /// A unit direction of which less than this is new was rounding.
-pub(crate) const HALF_LOST: f64 = 0.5;
+pub(crate) const NEW_DIRECTION_MIN: f64 = 0.5;
 
 /// Vectors with what is known of them.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ pub(crate) struct Certified {
 /// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
 pub(crate) struct Decomposed {
     pub certified: Certified,
-    pub measured: Option<DistancesSum>,
+    pub measured: Option<SampleDistances>,
 }
 
 /// The bound of the head of this file, for the first `d` of some Ritz values.
@@ -131,7 +131,7 @@ impl Span {
 /// Makes residuals an orthonormal basis of what they add to some vectors.
 fn outside(vectors: &Matrix, residuals: &mut Matrix) -> Result<()> {
     // Made long, a short residual shows the vectors again: once more for that.
-    for floor in [0.0, HALF_LOST] {
+    for floor in [0.0, NEW_DIRECTION_MIN] {
         let inner = tall_inner(vectors, residuals);
         tall_subtract(residuals, vectors, &inner);
         orthonormalize(residuals, floor)?;

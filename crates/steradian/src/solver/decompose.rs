@@ -3,22 +3,22 @@
 
 use super::certificate::{Certified, Decomposed, certify, certify_to};
 use super::dense;
-use super::gram::{self, Cosines};
+use super::gram::{self, GramMatrix};
 use super::krylov;
 use super::operator::Width;
-use super::operator::{ByPasses, Dense, Operator};
+use super::operator::{Dense, Operator, PassOperator};
 use crate::config::options::Solver;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, Scatter};
+use crate::folds::{Scatter, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 
 /// Rounds of steps in double precision that an answer may need where widening the span is not enough.
 const MAX_REFINEMENTS: usize = 2;
 /// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
-const ROUGHER: f64 = 1000.0;
+const APPROX_TOLERANCE_FACTOR: f64 = 1000.0;
 
 /// What a decomposition needs to know apart from the directions.
 pub(crate) struct Decomposer<'a, R> {
@@ -32,10 +32,10 @@ pub(crate) struct Decomposer<'a, R> {
 
 impl<R: Runner> Decomposer<'_, R> {
     /// To the tolerance, with a certificate. The n x n matrix may be there already; iterations begin at `start`.
-    pub(crate) fn exactly(
+    pub(crate) fn solve_certified(
         &self,
-        directions: Directions<'_>,
-        cosines: Option<Cosines>,
+        directions: WeightedRows<'_>,
+        cosines: Option<GramMatrix>,
         start: Option<&Matrix>,
     ) -> Result<Decomposed> {
         let plain = |certified| Decomposed { certified, measured: None };
@@ -55,7 +55,7 @@ impl<R: Runner> Decomposer<'_, R> {
     }
 
     /// Good enough to compute weights from: at least d orthonormal columns, without a certificate.
-    pub(crate) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
+    pub(crate) fn solve_approx(&self, directions: WeightedRows<'_>, start: Option<&Matrix>) -> Result<Matrix> {
         let tolerance = self.rough_tolerance();
         Ok(match self.solver {
             Solver::Scatter => {
@@ -73,11 +73,11 @@ impl<R: Runner> Decomposer<'_, R> {
 
     /// How fine a rough answer is.
     pub(crate) fn rough_tolerance(&self) -> f64 {
-        (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance)
+        (APPROX_TOLERANCE_FACTOR * self.tolerance).min(1e-2).max(self.tolerance)
     }
 
-    fn by_passes<'b>(&'b self, directions: Directions<'b>, precision: Precision) -> ByPasses<'b, R> {
-        ByPasses { source: self.source, directions, precision, runner: self.runner }
+    fn by_passes<'b>(&'b self, directions: WeightedRows<'b>, precision: Precision) -> PassOperator<'b, R> {
+        PassOperator { source: self.source, directions, precision, runner: self.runner }
     }
 
     fn iterate(
@@ -90,7 +90,7 @@ impl<R: Runner> Decomposer<'_, R> {
         krylov::top_vectors(operator, start, (self.d, count), tolerance, self.seed, self.runner)
     }
 
-    fn scatter(&self, directions: Directions<'_>) -> Result<Matrix> {
+    fn scatter(&self, directions: WeightedRows<'_>) -> Result<Matrix> {
         let (mut matrix, mass) = self.runner.run(&Scatter::new(directions), self.source)?;
         let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
         matrix.data_mut().iter_mut().for_each(|x| *x *= share);
@@ -99,18 +99,18 @@ impl<R: Runner> Decomposer<'_, R> {
 
     fn through_pairs(
         &self,
-        directions: Directions<'_>,
-        cosines: Option<Cosines>,
+        directions: WeightedRows<'_>,
+        cosines: Option<GramMatrix>,
         tolerance: f64,
     ) -> Result<Decomposed> {
         let cosines = match cosines {
             Some(cosines) => cosines,
             None => gram::direct(&directions, self.source, self.runner)?,
         };
-        let speaks = cosines.speaks.iter().enumerate();
-        let kept: Vec<bool> = speaks.map(|(i, s)| *s && directions.admits(i)).collect();
-        require_directions(kept.contains(&true), kept.len())?;
-        gram::solve(cosines, &kept, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
+        let active = cosines.active.iter().enumerate();
+        let support: Vec<bool> = active.map(|(i, s)| *s && directions.includes(i)).collect();
+        require_directions(support.contains(&true), support.len())?;
+        gram::solve(cosines, &support, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
     }
 
     /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
@@ -132,5 +132,5 @@ pub(crate) fn require_directions(any: bool, samples: usize) -> Result<()> {
     if any {
         return Ok(());
     }
-    Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find")))
+    Err(Error::invalid_data(format!("all {samples} rows are equal to the center; there is no direction to find")))
 }

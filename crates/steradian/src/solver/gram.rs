@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | K, products around an origin o | `raw` | n x n |
 //! | a, with mu = o + sum a_i (x_i - o) | `shares` | n |
-//! | C = U U' | `Cosines::matrix` | n x n |
+//! | C = U U' | `GramMatrix::matrix` | n x n |
 //!
 //! Around mu it is K_ij - b_i - b_j + c with b = K a, c = a' K a. For u8 and u16 data o is a whole number, so K is
 //! exact; the mean and the spatial median are then found within it. Eigenvectors v of C give components
@@ -23,7 +23,7 @@ use crate::data::element::ElementType;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Coefficients, Directions, DistancesSum, Gram, Sketch, TILE_ROWS, sine_outside};
+use crate::folds::{Coefficients, Gram, OperatorProduct, SampleDistances, TILE_ROWS, WeightedRows, sine_outside};
 use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::{Matrix, product};
@@ -36,11 +36,11 @@ const CANCELLED: f64 = 1e-4;
 const SCORE_ROUNDING: f64 = 1e-6;
 
 /// Products of all pairs of weighted directions.
-pub(crate) struct Cosines {
+pub(crate) struct GramMatrix {
     /// w_i w_j (x_i - mu)'(x_j - mu).
     pub matrix: Matrix,
     /// Who has a direction.
-    pub speaks: Vec<bool>,
+    pub active: Vec<bool>,
     /// norm(x - mu) of each sample, where the center was found within the matrix.
     pub lengths: Option<Vec<f64>>,
     /// The rounding error of an entry, at most, relative to the weights.
@@ -48,7 +48,7 @@ pub(crate) struct Cosines {
 }
 
 /// The whole number in the middle of the type, where there is one.
-pub(crate) fn whole_origin(element: ElementType) -> Option<f64> {
+pub(crate) fn integer_origin(element: ElementType) -> Option<f64> {
     match element {
         ElementType::U8 => Some(MIDDLE_BYTE),
         ElementType::U16 => Some(32768.0),
@@ -63,7 +63,7 @@ const UNMOVED: f64 = 2e-11;
 pub(crate) fn finds_center(center: &Center, element: ElementType) -> bool {
     match center {
         Center::SpatialMedian => true,
-        Center::Mean => whole_origin(element).is_some(),
+        Center::Mean => integer_origin(element).is_some(),
         _ => false,
     }
 }
@@ -76,9 +76,9 @@ pub(crate) fn with_center(
     seed: u64,
     warnings: &mut Vec<String>,
     runner: &impl Runner,
-) -> Result<(Vec<f64>, Cosines)> {
+) -> Result<(Vec<f64>, GramMatrix)> {
     let shape = source.shape();
-    let (n, whole) = (shape.samples, whole_origin(shape.element));
+    let (n, whole) = (shape.samples, integer_origin(shape.element));
     let median = matches!(center, Center::SpatialMedian);
     // Only a median has to be searched for; around a whole-number origin the mean comes from K.
     let start = if median || whole.is_none() { Some(Start::new(source, seed)?) } else { None };
@@ -102,7 +102,7 @@ pub(crate) fn with_center(
     let mut mu = if !median {
         mean::mean(source, None, runner)?
     } else if usable {
-        mixture_of(&origin, &column, source, runner)?
+        affine_combination(&origin, &column, source, runner)?
     } else {
         origin.clone()
     };
@@ -116,10 +116,10 @@ pub(crate) fn with_center(
             mu = point;
         }
     }
-    let directions = Directions::new(&mu, weighting, None);
+    let directions = WeightedRows::new(&mu, weighting, None);
     let recentered = if mixture { recenter(&mut raw, &column, &directions, runner) } else { None };
     if let Some((lengths, rounding)) = recentered {
-        return Ok((mu, Cosines { matrix: raw, speaks: vec![true; n], lengths: Some(lengths), rounding }));
+        return Ok((mu, GramMatrix { matrix: raw, active: vec![true; n], lengths: Some(lengths), rounding }));
     }
     drop(raw);
     let cosines = direct(&directions, source, runner)?;
@@ -128,20 +128,20 @@ pub(crate) fn with_center(
 
 /// K: products of all pairs around an origin. One pair pass.
 pub(crate) fn products_around(origin: &[f64], source: &dyn Source, runner: &impl Runner) -> Result<Matrix> {
-    let plain = Directions::new(origin, Weighting::Uniform, None);
+    let plain = WeightedRows::new(origin, Weighting::Uniform, None);
     let tile_rows = if source.shape().element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
     runner.run_pairs(&Gram::new(plain, source.shape().samples), source, tile_rows)
 }
 
 /// o + sum a_i (x_i - o) for the column a. One pass.
-pub(crate) fn mixture_of(
+pub(crate) fn affine_combination(
     origin: &[f64],
     shares: &Matrix,
     source: &dyn Source,
     runner: &impl Runner,
 ) -> Result<Vec<f64>> {
-    let plain = Directions::new(origin, Weighting::Uniform, None);
-    let sketch = Sketch::new(plain, Coefficients::Given(shares), Precision::Double, source.shape().element);
+    let plain = WeightedRows::new(origin, Weighting::Uniform, None);
+    let sketch = OperatorProduct::new(plain, Coefficients::Given(shares), Precision::Double, source.shape().element);
     let (offset, _) = runner.run(&sketch, source)?;
     Ok(origin.iter().zip(offset.data()).map(|(o, x)| o + x).collect())
 }
@@ -151,7 +151,7 @@ pub(crate) fn mixture_of(
 pub(crate) fn recenter(
     raw: &mut Matrix,
     shares: &Matrix,
-    directions: &Directions<'_>,
+    directions: &WeightedRows<'_>,
     runner: &impl Runner,
 ) -> Option<(Vec<f64>, f64)> {
     let n = raw.rows();
@@ -160,7 +160,7 @@ pub(crate) fn recenter(
     let squares: Vec<f64> = (0..n).map(|i| raw[(i, i)] - 2.0 * b.data()[i] + c).collect();
     // Where nothing cancels no sample is near the center, so all that may speak have a direction.
     let terms: Vec<f64> = (0..n).map(|i| raw[(i, i)] + c.abs()).collect();
-    let speaking = || (0..n).filter(|&i| directions.admits(i));
+    let speaking = || (0..n).filter(|&i| directions.includes(i));
     if speaking().any(|i| squares[i] <= CANCELLED * terms[i]) {
         return None;
     }
@@ -181,19 +181,19 @@ pub(crate) fn recenter(
 }
 
 /// The matrix around a known center. One pair pass.
-pub(crate) fn direct(directions: &Directions<'_>, source: &dyn Source, runner: &impl Runner) -> Result<Cosines> {
+pub(crate) fn direct(directions: &WeightedRows<'_>, source: &dyn Source, runner: &impl Runner) -> Result<GramMatrix> {
     let n = source.shape().samples;
     let matrix = runner.run_pairs(&Gram::new(directions.clone(), n), source, TILE_ROWS)?;
-    let speaks = (0..n).map(|i| matrix[(i, i)] > 0.0).collect();
+    let active = (0..n).map(|i| matrix[(i, i)] > 0.0).collect();
     let rounding = 8.0 * f64::EPSILON * (source.shape().features as f64).sqrt();
-    Ok(Cosines { matrix, speaks, lengths: None, rounding })
+    Ok(GramMatrix { matrix, active, lengths: None, rounding })
 }
 
-impl Cosines {
+impl GramMatrix {
     /// Only the rows and columns of kept samples, in place.
-    pub(crate) fn restricted(matrix: Matrix, kept: &[bool]) -> Matrix {
+    pub(crate) fn restricted(matrix: Matrix, support: &[bool]) -> Matrix {
         let n = matrix.columns();
-        let members: Vec<usize> = (0..n).filter(|&i| kept[i]).collect();
+        let members: Vec<usize> = (0..n).filter(|&i| support[i]).collect();
         if members.len() == n {
             return matrix;
         }
@@ -216,33 +216,33 @@ impl Cosines {
 /// With r = C v / m - theta v, the component q = U'v / sqrt(m theta) has a residual of at most
 /// norm(r) sqrt(theta_1 / theta), so the certificate needs no pass; and its score is sqrt(m theta) v_i / w_i.
 pub(crate) fn solve(
-    cosines: Cosines,
-    kept: &[bool],
-    directions: &Directions<'_>,
+    cosines: GramMatrix,
+    support: &[bool],
+    directions: &WeightedRows<'_>,
     (d, tolerance, seed): (usize, f64, u64),
     source: &dyn Source,
     runner: &impl Runner,
 ) -> Result<Decomposed> {
-    let mut matrix = Cosines::restricted(cosines.matrix, kept);
-    let (m, mass) = (matrix.rows(), directions.mass_of(kept));
+    let mut matrix = GramMatrix::restricted(cosines.matrix, support);
+    let (m, mass) = (matrix.rows(), directions.total_weight_of(support));
     matrix.data_mut().iter_mut().for_each(|x| *x /= mass);
     let vectors = dense::top_vectors(&matrix, d.min(m), tolerance, seed, runner)?;
     let within = certify(&Dense { matrix: &matrix, runner }, vectors, d.min(m), runner)?;
     drop(matrix);
     // Only d of the d + 1 vectors become components; the last was there for the certificate.
-    let mut y = Matrix::zeros(kept.len(), within.vectors.columns().min(d));
+    let mut y = Matrix::zeros(support.len(), within.vectors.columns().min(d));
     // Known lengths go into the coefficients, so that the pass need not measure them again.
     let known = |i: usize| match (&cosines.lengths, directions.weighting()) {
         (Some(lengths), Weighting::InverseNorm) => directions.factor(i) / lengths[i],
         (Some(_), Weighting::Uniform) => directions.factor(i),
         (None, _) => 1.0,
     };
-    for (row, (i, _)) in kept.iter().enumerate().filter(|(_, kept)| **kept).enumerate() {
+    for (row, (i, _)) in support.iter().enumerate().filter(|(_, support)| **support).enumerate() {
         y.row_mut(i).iter_mut().zip(within.vectors.row(row)).for_each(|(y, v)| *y = v * known(i));
     }
-    let plain = Directions::new(directions.center(), Weighting::Uniform, None);
+    let plain = WeightedRows::new(directions.center(), Weighting::Uniform, None);
     let speaking = if cosines.lengths.is_some() { plain } else { directions.clone() };
-    let sketch = Sketch::new(speaking, Coefficients::Given(&y), Precision::Double, source.shape().element);
+    let sketch = OperatorProduct::new(speaking, Coefficients::Given(&y), Precision::Double, source.shape().element);
     let (mut components, _) = runner.run(&sketch, source)?;
     runner.compute(|| orthonormalize_in_order(&mut components));
     let largest = within.values[0];
@@ -258,7 +258,7 @@ pub(crate) fn solve(
     }
     let whole = components.rows() == d;
     // Everyone spoke: how samples lie to the components is in the eigenvectors.
-    let measured = cosines.lengths.as_ref().filter(|_| m == kept.len()).map(|lengths| {
+    let measured = cosines.lengths.as_ref().filter(|_| m == support.len()).map(|lengths| {
         let mut scores = within.vectors.first_columns(d.min(within.values.len()));
         let mut sines = Vec::with_capacity(m);
         for (i, length) in lengths.iter().enumerate() {
@@ -266,7 +266,7 @@ pub(crate) fn solve(
             own.for_each(|(s, theta)| *s *= (mass * theta.max(0.0)).sqrt() / known(i));
             sines.push(sine_outside(scores.row(i), 1.0 / length, SCORE_ROUNDING));
         }
-        DistancesSum { lengths: lengths.clone(), sines, scores: scores.into_vec() }
+        SampleDistances { lengths: lengths.clone(), sines, scores: scores.into_vec() }
     });
     let certified = Certified {
         residual,

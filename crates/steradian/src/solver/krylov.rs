@@ -11,7 +11,7 @@
 //! one application of the operator. When the basis is full it is replaced by its best Ritz vectors (Wu and Simon 2000).
 //! Against power iteration of the same width it needs about a third of the passes.
 
-use super::certificate::{HALF_LOST, sine_bound, symmetric_part};
+use super::certificate::{NEW_DIRECTION_MIN, sine_bound, symmetric_part};
 use super::operator::{Operator, Width};
 use crate::engine::runner::Runner;
 use crate::error::Result;
@@ -60,7 +60,7 @@ pub(crate) fn top_vectors(
         }
     }
     runner.compute(|| orthonormalize(&mut next, 0.0).map(|_| ()))?;
-    let mut state = State { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
+    let mut state = KrylovBasis { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
     for step in 1.. {
         let z = operator.apply(&state.next)?;
         let coupling = runner.compute(|| state.extend(z))?;
@@ -89,7 +89,7 @@ fn shrunk(before: &[f64], after: &Matrix) -> f64 {
         .fold(1.0, |most, (b, a)| if a > 0.0 { f64::max(most, b / a) } else { f64::INFINITY })
 }
 
-struct State {
+struct KrylovBasis {
     basis: Vec<Matrix>,
     h: Matrix,
     next: Matrix,
@@ -100,7 +100,7 @@ struct Ritz {
     rotation: Matrix,
 }
 
-impl State {
+impl KrylovBasis {
     fn columns(&self) -> usize {
         self.h.columns()
     }
@@ -133,7 +133,7 @@ impl State {
         // A short remainder, made long, shows the basis again: remove it once more.
         if lost > LOST_DIGITS || z.columns() < new {
             self.project_out(&mut z);
-            let second = orthonormalize(&mut z, HALF_LOST)?;
+            let second = orthonormalize(&mut z, NEW_DIRECTION_MIN)?;
             mixed = product(&second, &mixed);
         }
         let mut coupling = Matrix::zeros(z.columns(), old + new);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Coefficients, Directions, Sketch};
+use crate::folds::{Coefficients, OperatorProduct, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::{Matrix, product};
 
@@ -45,23 +45,23 @@ pub(crate) trait Operator {
 }
 
 /// Applied by a pass over the data.
-pub(crate) struct ByPasses<'a, R> {
+pub(crate) struct PassOperator<'a, R> {
     pub source: &'a dyn Source,
-    pub directions: Directions<'a>,
+    pub directions: WeightedRows<'a>,
     pub precision: Precision,
     pub runner: &'a R,
 }
 
-impl<R: Runner> Operator for ByPasses<'_, R> {
+impl<R: Runner> Operator for PassOperator<'_, R> {
     fn dimension(&self) -> usize {
         self.directions.center().len()
     }
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         let element = self.source.shape().element;
-        let sketch = self
-            .runner
-            .compute(|| Sketch::new(self.directions.clone(), Coefficients::Project(w), self.precision, element));
+        let sketch = self.runner.compute(|| {
+            OperatorProduct::new(self.directions.clone(), Coefficients::Project(w), self.precision, element)
+        });
         let (mut z, mass) = self.runner.run(&sketch, self.source)?;
         let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
         self.runner.compute(|| z.data_mut().par_iter_mut().with_min_len(1 << 15).for_each(|x| *x *= share));

@@ -1,10 +1,10 @@
 //! The certificate on a thousand problems with known spectra: the true sine never exceeds the bound.
 
-use crate::common::{Numbers, sine, source};
+use crate::common::{TestRandom, sine, source};
 use steradian::{Center, Config, Local, Matrix, Method, Solver};
 
 /// Rows along orthogonal axes, both ways, whose uncentered scatter has a relative gap behind eigenvalue d.
-fn problem(numbers: &mut Numbers, features: usize, d: usize, gap: f64) -> (Matrix, Matrix) {
+fn problem(numbers: &mut TestRandom, features: usize, d: usize, gap: f64) -> (Matrix, Matrix) {
     let rotation = numbers.rotation(features);
     let mut x = Matrix::zeros(2 * features, features);
     for j in 0..features {
@@ -27,7 +27,7 @@ fn the_true_sine_never_exceeds_the_bound() {
     let mut tightness = Vec::new();
     let mut unfinished = 0;
     for k in 0..1000u64 {
-        let mut numbers = Numbers::new(k);
+        let mut numbers = TestRandom::new(k);
         let gap = 10f64.powf(-6.0 * numbers.uniform());
         let d = 1 + (numbers.next() % 4) as usize;
         // Wide enough for the Krylov solver to stop before its basis is the whole space.

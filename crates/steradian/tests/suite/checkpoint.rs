@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{Numbers, source};
+use crate::common::{TestRandom, source};
 use proptest::prelude::*;
 use steradian::{
-    Angle, Block, CancelToken, Center, Components, Cone, Config, Content, Counting, Error, Journal, Local, Matrix,
-    Memory, Method, Model, Result, Scaling, Screen, Shape, Solver, Source, Ties,
+    Angle, Block, CancelToken, Center, ComponentCount, Cone, Config, Error, Journal, Local, Matrix, Method, Model,
+    Payload, PivotSearch, Result, Scaling, Screen, Shape, SliceSource, Solver, Source, Ties,
 };
 
 /// What survives a process.
@@ -39,7 +39,7 @@ impl Notes {
         self.disk.lock().unwrap().clone()
     }
 
-    fn write(&self, content: &Content<'_>, put: impl FnOnce(&mut Disk, Vec<u8>)) -> Result<()> {
+    fn write(&self, content: &Payload<'_>, put: impl FnOnce(&mut Disk, Vec<u8>)) -> Result<()> {
         let mut disk = self.disk.lock().unwrap();
         if self.writes_left.load(Ordering::SeqCst) == 0 {
             return Err(Error::Cancelled);
@@ -65,14 +65,14 @@ impl Journal for Notes {
         Ok(self.disk().part.filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes))
     }
 
-    fn keep_total(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         self.write(content, |disk, bytes| {
             assert_eq!(disk.totals.len(), pass - 1, "totals come in order, each once");
             disk.totals.push(bytes);
         })
     }
 
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         self.write(content, |disk, bytes| disk.part = Some((pass, bytes)))
     }
 
@@ -82,9 +82,9 @@ impl Journal for Notes {
 }
 
 /// A source that counts the rows it hands out.
-struct Counted<'a>(&'a dyn Source, AtomicUsize);
+struct CountedSource<'a>(&'a dyn Source, AtomicUsize);
 
-impl Source for Counted<'_> {
+impl Source for CountedSource<'_> {
     fn shape(&self) -> &Shape {
         self.0.shape()
     }
@@ -97,7 +97,7 @@ impl Source for Counted<'_> {
 
 fn fit_in(notes: &Arc<Notes>, config: &Config, source: &dyn Source, threads: usize) -> Result<Model> {
     let journal: Arc<dyn Journal> = Arc::clone(notes) as _;
-    steradian::fit(config, source, &Local::new(threads)?.kept_in(journal))
+    steradian::fit(config, source, &Local::new(threads)?.with_journal(journal))
 }
 
 fn undisturbed(config: &Config, source: &dyn Source) -> Vec<u8> {
@@ -130,13 +130,13 @@ fn configs() -> Vec<Config> {
     configs.push(Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) });
     configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
     configs.push(Config { center: Center::Median, ..Config::new(Method::Ae, 1) });
-    configs.push(Config::new(Method::Ae, Components::Share(0.7)));
+    configs.push(Config::new(Method::Ae, ComponentCount::VarianceFraction(0.7)));
     configs
 }
 
 #[test]
 fn a_fit_killed_after_any_write_has_the_same_bytes() {
-    let x = Numbers::new(5).samples(300, 4, 3); // two cells, the last of 44 rows
+    let x = TestRandom::new(5).samples(300, 4, 3); // two cells, the last of 44 rows
     for config in configs() {
         let expected = undisturbed(&config, &source(&x));
         let whole = Notes { history: Some(Mutex::default()), ..Notes::new(Disk::default(), usize::MAX) };
@@ -153,9 +153,9 @@ fn a_fit_killed_after_any_write_has_the_same_bytes() {
 
 #[test]
 fn long_fits_killed_after_some_writes_have_the_same_bytes() {
-    let x = Numbers::new(6).samples(300, 5, 2);
+    let x = TestRandom::new(6).samples(300, 5, 2);
     let cells = Config::new(Method::Cells, 2);
-    let auto = Config::new(Method::Robust, Components::Auto);
+    let auto = Config::new(Method::Robust, ComponentCount::Auto);
     for config in [cells, auto] {
         let expected = undisturbed(&config, &source(&x));
         let mut writes = 1;
@@ -168,7 +168,7 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
 
 #[test]
 fn a_fit_killed_after_every_single_write_arrives() {
-    let x = Numbers::new(7).samples(600, 5, 2);
+    let x = TestRandom::new(7).samples(600, 5, 2);
     for config in [Config::new(Method::Angular, 2), Config { solver: Solver::Krylov, ..Config::new(Method::Tae, 2) }] {
         let expected = undisturbed(&config, &source(&x));
         let (mut disk, mut starts) = (Disk::default(), 0);
@@ -190,17 +190,17 @@ fn a_fit_killed_after_every_single_write_arrives() {
 /// Sums of several blocks within a cell, small and large ones, and a pair pass of several tiles.
 #[test]
 fn passes_go_on_within_cells_and_between_tiles() {
-    let tall = Numbers::new(8).samples(17_000, 3, 2); // cells of two blocks
-    let wide = Numbers::new(9).samples(1_100, 400, 3); // scatter sums of 1.3 MB: two cells of up to four blocks
-    let pairs = Numbers::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
-    let exact = Screen::Cone(Cone { counting: Counting::Exact, ..Cone::default() });
+    let tall = TestRandom::new(8).samples(17_000, 3, 2); // cells of two blocks
+    let wide = TestRandom::new(9).samples(1_100, 400, 3); // scatter sums of 1.3 MB: two cells of up to four blocks
+    let pairs = TestRandom::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
+    let exact = Screen::Cone(Cone { counting: PivotSearch::Exact, ..Cone::default() });
     for (x, config) in [
         (&tall, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 1) }),
         (&wide, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) }),
         (&pairs, Config { solver: Solver::Krylov, screen: exact, ..Config::new(Method::Tae, 2) }),
     ] {
         let expected = undisturbed(&config, &source(x));
-        let whole = Counted(&source(x), AtomicUsize::new(0));
+        let whole = CountedSource(&source(x), AtomicUsize::new(0));
         let notes = Arc::new(Notes::new(Disk::default(), usize::MAX));
         fit_in(&notes, &config, &whole, 1).unwrap();
         let (writes, rows) = (notes.writes.load(Ordering::SeqCst), whole.1.load(Ordering::SeqCst));
@@ -208,7 +208,7 @@ fn passes_go_on_within_cells_and_between_tiles() {
             // Several threads may keep fewer parts, and so be over before they are killed.
             killed_and_resumed(&config, &source(x), killed, &expected);
             // On one thread, what is read twice is the block or the pair of tiles whose sum was about to be kept.
-            let counted = Counted(&source(x), AtomicUsize::new(0));
+            let counted = CountedSource(&source(x), AtomicUsize::new(0));
             let first = Arc::new(Notes::new(Disk::default(), killed));
             fit_in(&first, &config, &counted, 1).unwrap_err();
             fit_in(&Arc::new(Notes::new(first.disk(), usize::MAX)), &config, &counted, 1).unwrap();
@@ -220,7 +220,7 @@ fn passes_go_on_within_cells_and_between_tiles() {
 
 #[test]
 fn a_cancelled_fit_keeps_what_every_thread_has_summed() {
-    let x = Numbers::new(11).samples(40_000, 4, 2); // 40 cells of four blocks
+    let x = TestRandom::new(11).samples(40_000, 4, 2); // 40 cells of four blocks
     let config = Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) };
     let expected = undisturbed(&config, &source(&x));
     for threads in [1, 3] {
@@ -229,20 +229,21 @@ fn a_cancelled_fit_keeps_what_every_thread_has_summed() {
         let seen = Arc::clone(&blocks);
         let notes = Arc::new(Notes { every: Duration::from_secs(3600), ..Notes::new(Disk::default(), usize::MAX) });
         let journal: Arc<dyn Journal> = Arc::clone(&notes) as _;
-        let runner = Local::new(threads).unwrap().cancelled_by(token).kept_in(journal).observed_by(move |_| {
-            if seen.fetch_add(1, Ordering::SeqCst) + 1 == 90 {
-                stop.cancel();
-            }
-        });
+        let runner =
+            Local::new(threads).unwrap().with_cancel_token(token).with_journal(journal).with_progress(move |_| {
+                if seen.fetch_add(1, Ordering::SeqCst) + 1 == 90 {
+                    stop.cancel();
+                }
+            });
         assert!(matches!(steradian::fit(&config, &source(&x), &runner), Err(Error::Cancelled)));
         // Nothing was due for an hour, and still no block is read again: 157 of them are left less those that were seen.
-        let read = Counted(&source(&x), AtomicUsize::new(0));
+        let read = CountedSource(&source(&x), AtomicUsize::new(0));
         let disk = notes.disk();
         assert_eq!(disk.totals.len(), 0);
         let resumed = Arc::new(Notes::new(disk, usize::MAX));
         let model = fit_in(&resumed, &config, &read, 2).unwrap();
         assert!(model.to_bytes().unwrap() == expected);
-        let whole = Counted(&source(&x), AtomicUsize::new(0));
+        let whole = CountedSource(&source(&x), AtomicUsize::new(0));
         fit_in(&Arc::new(Notes::new(Disk::default(), usize::MAX)), &config, &whole, 2).unwrap();
         let saved = whole.1.load(Ordering::SeqCst) - read.1.load(Ordering::SeqCst);
         assert!(saved >= 89 * 256, "{threads} threads: {saved} rows");
@@ -251,7 +252,7 @@ fn a_cancelled_fit_keeps_what_every_thread_has_summed() {
 
 #[test]
 fn a_journal_of_another_fit_is_refused() {
-    let x = Numbers::new(12).samples(300, 5, 2);
+    let x = TestRandom::new(12).samples(300, 5, 2);
     let journal_of = |config: &Config, x: &Matrix| {
         let notes = Arc::new(Notes::new(Disk::default(), usize::MAX));
         fit_in(&notes, config, &source(x), 1).unwrap();
@@ -265,7 +266,7 @@ fn a_journal_of_another_fit_is_refused() {
     let kept = journal_of(&config(Method::Ae), &x);
     refused(kept.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
     refused(kept.clone(), &config(Method::Angular), &x, "but here it is \"");
-    let shorter = Numbers::new(12).samples(299, 5, 2);
+    let shorter = TestRandom::new(12).samples(299, 5, 2);
     refused(kept.clone(), &config(Method::Ae), &shorter, "300 x 5 (float64), but here it is");
     // Bytes that are none of ours, and ours cut short.
     for bytes in [vec![], vec![255; 40], kept.totals[0][..kept.totals[0].len() - 1].to_vec()] {
@@ -285,9 +286,9 @@ proptest! {
         bytes in any::<bool>(),
         share in 0.0f64..1.0,
     ) {
-        let x = Numbers::new(n as u64).samples(n, features, 2);
+        let x = TestRandom::new(n as u64).samples(n, features, 2);
         let whole: Vec<u8> = x.data().iter().map(|v| (v * 6.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        let as_bytes = Memory::new(&whole, n, features).unwrap();
+        let as_bytes = SliceSource::new(&whole, n, features).unwrap();
         let as_doubles = source(&x);
         let data: &dyn Source = if bytes { &as_bytes } else { &as_doubles };
         let config = &configs()[which];

@@ -1,6 +1,6 @@
 //! The choice of a solver is a function of shape, element type and configuration: threads do not change it.
 
-use steradian::{Components, Config, ElementType, Method, Plan, Shape, Solver};
+use steradian::{ComponentCount, Config, ElementType, Method, Plan, Shape, Solver};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
 const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
@@ -34,7 +34,7 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
                 let shape = shape(samples, features, element);
                 for method in METHODS {
                     for d in [2, 10] {
-                        let base = Config::new(method, Components::Count(d));
+                        let base = Config::new(method, ComponentCount::Count(d));
                         let free = chosen(&base, &shape, 2).unwrap();
                         for limit in [None, Some(12 << 20), Some(24 << 20), Some(100 << 20), Some(1 << 30)] {
                             let config = Config { memory_limit: limit, ..base.clone() };

@@ -1,16 +1,16 @@
 //! Elimination finds the pivot of the exact count, everyone that ties with it, and the same kept samples.
 
-use crate::common::{Numbers, fit};
+use crate::common::{TestRandom, fit};
 use steradian::{
-    Angle, BlockElement, Center, Cone, Config, Cosine, Counting, FittedScreen, Local, Memory, Method, Model, Screen,
-    Ties,
+    Angle, BlockElement, Center, Cone, Config, Cosine, FittedScreen, Local, Method, Model, PivotSearch, Screen,
+    SliceSource, Ties,
 };
 
 const FAMILIES: [&str; 7] = ["cone", "clusters", "uniform", "duplicates", "bundle", "lines", "edge"];
 
 /// Samples of a family: n x features.
 fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let axes = numbers.matrix(6, features);
     let mut data = Vec::with_capacity(n * features);
     for i in 0..n {
@@ -27,7 +27,7 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
             "clusters" => around((share * 6.0) as usize, 0.6),
             // Each direction twice or more, in runs.
             "duplicates" => {
-                let mut own = Numbers::new(seed ^ (i as u64 / 3));
+                let mut own = TestRandom::new(seed ^ (i as u64 / 3));
                 (0..features).map(|j| axes[((i / 3) % 3, j)] + 0.8 * own.normal()).collect()
             }
             // So narrow that all of it ties.
@@ -37,7 +37,7 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
                 let sign = if share < 0.3 { 1.0 } else { -1.0 };
                 around(0, 0.7).into_iter().map(|x| sign * x).collect()
             }
-            // Cosines of exactly 1/2 among many.
+            // GramMatrix of exactly 1/2 among many.
             "edge" => {
                 (0..features).map(|j| f64::from(u8::from(j == i % features || j == (i + 1) % features))).collect()
             }
@@ -47,7 +47,7 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
     data
 }
 
-fn config(cosine: Cosine, ties: Ties, counting: Counting, seed: u64) -> Config {
+fn config(cosine: Cosine, ties: Ties, counting: PivotSearch, seed: u64) -> Config {
     let mut config = Config::new(Method::Tae, 1);
     config.center = if seed.is_multiple_of(3) { Center::Mean } else { Center::None };
     config.seed = seed;
@@ -60,7 +60,7 @@ fn config(cosine: Cosine, ties: Ties, counting: Counting, seed: u64) -> Config {
 fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u64) -> Vec<i64> {
     let n = data.len() / features;
     let mut center = vec![0.0; features];
-    if config(cosine, Ties::Index, Counting::Exact, seed).center == Center::Mean {
+    if config(cosine, Ties::Index, PivotSearch::Exact, seed).center == Center::Mean {
         data.iter().enumerate().for_each(|(at, x)| center[at % features] += x / n as f64);
     }
     let units: Vec<Vec<f64>> = data
@@ -79,10 +79,10 @@ fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u6
 }
 
 /// The screen by elimination and by the exact count.
-fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(Counting) -> Config) -> [FittedScreen; 2] {
-    let source = Memory::new(data, data.len() / features, features).unwrap();
+fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(PivotSearch) -> Config) -> [FittedScreen; 2] {
+    let source = SliceSource::new(data, data.len() / features, features).unwrap();
     let runner = Local::new(2).unwrap();
-    [Counting::Elimination, Counting::Exact]
+    [PivotSearch::Elimination, PivotSearch::Exact]
         .map(|counting| steradian::screen(&asked(counting), &source, &runner).unwrap())
 }
 
@@ -107,7 +107,7 @@ fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
                 let what = format!("{family} {cosine:?} {seed}");
                 let (quick_cone, exact_cone) = (quick.cone.unwrap(), exact.cone.unwrap());
                 assert_eq!(quick_cone.pivot, exact_cone.pivot, "{what}");
-                assert_eq!(quick.kept, exact.kept, "{what}");
+                assert_eq!(quick.support, exact.support, "{what}");
                 let least = exact_cone.tau_min();
                 let tied = |tau: &[i64]| (0..n).filter(|&i| tau[i] == least).collect::<Vec<_>>();
                 assert_eq!(tied(&quick_cone.tau), tied(&exact_cone.tau), "{what}");
@@ -138,8 +138,8 @@ fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
 fn a_model_says_how_its_pivot_was_found_and_has_the_same_bytes_at_any_number_of_threads() {
     let (n, features) = (1500, 12);
     let x = samples("cone", n, features, 5);
-    let source = Memory::new(&x, n, features).unwrap();
-    let asked = config(Cosine::Abs, Ties::Index, Counting::Elimination, 5);
+    let source = SliceSource::new(&x, n, features).unwrap();
+    let asked = config(Cosine::Abs, Ties::Index, PivotSearch::Elimination, 5);
     let model = fit(&asked, &source, 1).unwrap();
     let bytes = model.to_bytes().unwrap();
     for threads in [2, 7] {
@@ -159,8 +159,8 @@ fn a_model_says_how_its_pivot_was_found_and_has_the_same_bytes_at_any_number_of_
 #[test]
 fn small_problems_meet_all_pairs_unless_asked_otherwise() {
     let x = samples("cone", 400, 6, 1);
-    let source = Memory::new(&x, 400, 6).unwrap();
-    let model = fit(&config(Cosine::Abs, Ties::Index, Counting::Auto, 1), &source, 2).unwrap();
+    let source = SliceSource::new(&x, 400, 6).unwrap();
+    let model = fit(&config(Cosine::Abs, Ties::Index, PivotSearch::Auto, 1), &source, 2).unwrap();
     assert!(model.cone.as_ref().unwrap().elimination.is_none());
     assert_eq!(model.metadata()["parameters"]["exact"], true);
 }
@@ -177,7 +177,7 @@ fn samples_at_the_center_are_never_candidates_and_always_outside() {
             config
         };
         let [quick, exact] = both(&x, features, asked);
-        assert_eq!(quick.kept, exact.kept);
+        assert_eq!(quick.support, exact.support);
         let (quick, exact) = (quick.cone.unwrap(), exact.cone.unwrap());
         assert_eq!(quick.pivot, exact.pivot);
         assert!((0..n).all(|i| (quick.tau[i] == n as i64 + 1) == (i % 7 == 0)));

@@ -1,14 +1,14 @@
 //! Laws of explained-variance ratios: variances and total of one kind, fractions of it, tables of low rank.
 
-use crate::common::{Numbers, fit, product, source};
+use crate::common::{TestRandom, fit, product, source};
 use proptest::prelude::*;
-use steradian::{Components, Config, Loss, Matrix, Method, Model, Scaling, Solver, Weighting};
+use steradian::{ComponentCount, Config, Loss, Matrix, Method, Model, Scaling, Solver, Weighting};
 
 const KINDS: [&str; 5] = ["clean", "contaminated", "rank-deficient", "heavy-tailed", "mostly zero"];
 
 /// A table of a kind, n x features.
 fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let mut x = numbers.samples(n, features, 3);
     match kind {
         "clean" => {}
@@ -33,7 +33,7 @@ fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
 
 fn ratios(model: &Model) -> Vec<f64> {
     let total = model.total_variance.expect("a total variance");
-    model.variances.iter().map(|variance| variance / total).collect()
+    model.explained_variance.iter().map(|variance| variance / total).collect()
 }
 
 fn explained(model: &Model) -> f64 {
@@ -67,10 +67,10 @@ fn a_fraction_is_reached_on_every_table_by_every_method() {
                 if (kind, method) == ("mostly zero", Method::Cells) {
                     continue; // cells that differ from a feature's one frequent value are all cleaned, and nothing is left
                 }
-                let model = fit(&Config::new(method, Components::Share(fraction)), &source(&x), 1)
+                let model = fit(&Config::new(method, ComponentCount::VarianceFraction(fraction)), &source(&x), 1)
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
                 check(&model, &what);
-                let reason = model.chosen.as_deref().unwrap();
+                let reason = model.n_components_reason.as_deref().unwrap();
                 assert!(explained(&model) >= fraction, "{what}: {} of {reason}", explained(&model));
                 let stated = format!("explain {:.4} of the ", explained(&model));
                 assert!(reason.contains(&stated), "{what}: {reason}, not {stated}");
@@ -86,19 +86,20 @@ fn fractions_of_pca_are_of_the_trace_and_take_the_fewest_components() {
         let rank = if kind == "rank-deficient" { 2 } else { 9 };
         let all = fit(&Config::new(Method::Pca, rank), &source(&x), 1).unwrap();
         for fraction in [0.3, 0.9, 0.99] {
-            let model = fit(&Config::new(Method::Pca, Components::Share(fraction)), &source(&x), 1).unwrap();
+            let model =
+                fit(&Config::new(Method::Pca, ComponentCount::VarianceFraction(fraction)), &source(&x), 1).unwrap();
             let total = model.total_variance.unwrap();
             assert!((total / trace(&x) - 1.0).abs() < 1e-10, "{kind}: {total} and {}", trace(&x));
             let mut sum = 0.0;
             let fewest = 1 + all
-                .variances
+                .explained_variance
                 .iter()
                 .take_while(|v| {
                     sum += **v;
                     sum < fraction * total
                 })
                 .count();
-            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.chosen);
+            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.n_components_reason);
         }
     }
 }
@@ -142,7 +143,7 @@ fn outliers_do_not_move_the_robust_total() {
 #[test]
 fn rotations_do_not_change_ratios() {
     let x = table("mostly zero", 8, 150, 8);
-    let turned = product(&x, &Numbers::new(9).rotation(8));
+    let turned = product(&x, &TestRandom::new(9).rotation(8));
     for method in [Method::Angular, Method::Robust, Method::Ae, Method::Pca] {
         let [a, b] = [&x, &turned].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
         assert!(crate::common::difference(&a, &b) < 1e-6, "{}: {a:?} and {b:?}", method.name());

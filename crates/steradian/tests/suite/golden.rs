@@ -82,7 +82,7 @@ fn check(case: &str, solver: Solver) {
     let tolerance = meta["tolerance"]["Q"]["abs"].as_f64().unwrap();
     assert!(off <= tolerance, "{case} {}: components are off by {off:e}, allowed {tolerance:e}", solver.name());
     if folder.join("eig.npy").exists() {
-        near("eig", model.shares.as_ref().unwrap(), "eig.npy");
+        near("eig", model.angular_eigenvalues.as_ref().unwrap(), "eig.npy");
     }
     let scores = model.transform(&source, &steradian::Local::new(2).unwrap()).unwrap();
     near("transform", scores.data(), "transform.npy");
@@ -94,7 +94,7 @@ fn check(case: &str, solver: Solver) {
         })
         .unwrap();
     near("recon", &reconstruction, "recon.npy");
-    let kept: Vec<f64> = model.kept.iter().map(|&k| f64::from(u8::from(k))).collect();
+    let kept: Vec<f64> = model.support.iter().map(|&k| f64::from(u8::from(k))).collect();
     assert_eq!(kept, read_npy(&folder.join("kept.npy")).1, "{case} {}: kept", solver.name());
     if let Some(cone) = &model.cone {
         let tau: Vec<f64> = cone.tau.iter().map(|&t| t as f64).collect();
@@ -123,8 +123,10 @@ fn the_error_cases_fail_as_they_should() {
         let source = NpySource::open(golden(case).join("X.npy")).unwrap();
         fit(&Config::new(Method::Ae, d), &source, 1).expect_err(case)
     };
-    assert!(matches!(attempt("90_err_all_identical", 1), Error::Data(m) if m.contains("equal to the center")));
-    assert!(matches!(attempt("91_n1", 1), Error::Data(m) if m.contains("single sample")));
-    assert!(matches!(attempt("92_nan", 1), Error::Data(m) if m.contains("NaN at row")));
-    assert!(matches!(attempt("93_d_too_large", 4), Error::Asked(m) if m.contains("n_components = 4 exceeds")));
+    assert!(matches!(attempt("90_err_all_identical", 1), Error::InvalidData(m) if m.contains("equal to the center")));
+    assert!(matches!(attempt("91_n1", 1), Error::InvalidData(m) if m.contains("single sample")));
+    assert!(matches!(attempt("92_nan", 1), Error::NotFinite { .. }));
+    assert!(
+        matches!(attempt("93_d_too_large", 4), Error::InvalidArgument { problem: m, .. } if m.contains("n_components = 4 exceeds"))
+    );
 }

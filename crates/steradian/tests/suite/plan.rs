@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::alone;
 use steradian::{
-    BlockElement, Center, Components, Config, ElementType, Local, Loss, Memory, Method, Plan, Scaling, Solver,
+    BlockElement, Center, ComponentCount, Config, ElementType, Local, Loss, Method, Plan, Scaling, SliceSource, Solver,
 };
 
 #[global_allocator]
@@ -53,22 +53,22 @@ fn unforeseen(config: &Config, element: ElementType, solver: Solver) -> [bool; 2
     let whole = !element.is_float();
     // The search for a number makes 212 to 383 passes where 67 are planned; a fraction may take more than two fits until
     // one of them explains it.
-    let search = robust && config.components == Components::Auto;
-    let share = robust && matches!(config.components, Components::Share(_));
+    let search = robust && config.components == ComponentCount::Auto;
+    let share = robust && matches!(config.components, ComponentCount::VarianceFraction(_));
     // Plans count the bytes of the file, fits those of what whole numbers are changed to; and plans of methods that fit
     // more than once count pairs of samples as if each were read once.
     let changed = whole && (config.scaling != Scaling::None || config.method == Method::Cells);
     let rounds = robust || config.method == Method::Cells || config.loss == Loss::Sine;
-    let shared = matches!(config.components, Components::Share(_));
+    let shared = matches!(config.components, ComponentCount::VarianceFraction(_));
     [search || share, search || share || changed || ((rounds || shared) && solver == Solver::Gram)]
 }
 
 /// One fit beside its plan; `held` bytes of data are on the heap before it.
 fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Config, note: &str, held: usize) -> Seen {
-    let source = Memory::new(data, n, features).unwrap();
+    let source = SliceSource::new(data, n, features).unwrap();
     let bytes: Arc<Mutex<Vec<u64>>> = Arc::default();
     let sink = Arc::clone(&bytes);
-    let runner = Local::new(THREADS).unwrap().observed_by(move |progress| {
+    let runner = Local::new(THREADS).unwrap().with_progress(move |progress| {
         let mut bytes = sink.lock().unwrap();
         let passes = progress.pass.max(bytes.len());
         bytes.resize(passes, 0);
@@ -95,11 +95,11 @@ fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Conf
 /// Every method, and every option that changes which passes are made.
 fn configs() -> Vec<(Config, &'static str)> {
     let mut configs: Vec<(Config, &str)> = Method::ALL.into_iter().map(|method| (Config::new(method, 5), "")).collect();
-    let robust = |components: Components| Config::new(Method::Robust, components);
-    configs.push((robust(Components::Auto), "-d auto"));
-    configs.push((robust(Components::Share(0.6)), "-d 0.6"));
-    configs.push((Config::new(Method::Angular, Components::Share(0.6)), "-d 0.6"));
-    configs.push((Config { scaling: Scaling::Mad, ..robust(Components::Count(5)) }, "scaled"));
+    let robust = |components: ComponentCount| Config::new(Method::Robust, components);
+    configs.push((robust(ComponentCount::Auto), "-d auto"));
+    configs.push((robust(ComponentCount::VarianceFraction(0.6)), "-d 0.6"));
+    configs.push((Config::new(Method::Angular, ComponentCount::VarianceFraction(0.6)), "-d 0.6"));
+    configs.push((Config { scaling: Scaling::Mad, ..robust(ComponentCount::Count(5)) }, "scaled"));
     configs.push((Config { scaling: Scaling::Mad, ..Config::new(Method::Ae, 5) }, "scaled"));
     configs.push((Config { center: Center::Median, ..Config::new(Method::Ae, 5) }, "median"));
     configs.push((Config { loss: Loss::Sine, ..Config::new(Method::Angular, 5) }, "sines"));

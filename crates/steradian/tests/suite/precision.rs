@@ -1,8 +1,8 @@
 //! The element type of the data does not change the answer: forms of the same data in u8, u16, f32 and f64 give the same
 //! flags and subspaces up to the rounding of the data.
 
-use crate::common::{Numbers, fit, sine};
-use steradian::{BlockElement, Config, Flag, Memory, Method, Model, Solver};
+use crate::common::{TestRandom, fit, sine};
+use steradian::{BlockElement, Config, Flag, Method, Model, SliceSource, Solver};
 
 const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
@@ -11,7 +11,7 @@ const AGREEING: f64 = 0.99;
 
 /// Samples near a subspace, and some far from it.
 #[derive(Debug, Clone, Copy)]
-struct Made {
+struct MadeTable {
     samples: usize,
     features: usize,
     rank: usize,
@@ -20,11 +20,11 @@ struct Made {
     outliers: usize,
 }
 
-const ISSUE: Made = Made { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
+const ISSUE: MadeTable = MadeTable { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
 
-impl Made {
+impl MadeTable {
     fn data(&self, seed: u64) -> Vec<f64> {
-        let mut numbers = Numbers::new(seed);
+        let mut numbers = TestRandom::new(seed);
         let basis = numbers.rotation(self.features);
         let mut data = Vec::with_capacity(self.samples * self.features);
         for i in 0..self.samples {
@@ -53,8 +53,8 @@ impl Made {
 /// A model and the flags of the data it was fitted to.
 type Fitted = (Model, Vec<Flag>);
 
-fn fitted<T: BlockElement>(data: &[T], made: &Made, config: &Config) -> Fitted {
-    let source = Memory::new(data, made.samples, made.features).unwrap();
+fn fitted<T: BlockElement>(data: &[T], made: &MadeTable, config: &Config) -> Fitted {
+    let source = SliceSource::new(data, made.samples, made.features).unwrap();
     let model = fit(config, &source, 2).unwrap();
     let mut flags = Vec::new();
     let runner = steradian::Local::new(2).unwrap();
@@ -103,13 +103,13 @@ fn single_precision_data_have_the_flags_of_double() {
 fn single_and_double_agree_for_every_noise_offset_method_and_solver() {
     let made = [
         ISSUE,
-        Made { noise: 1e-1, ..ISSUE },
-        Made { noise: 1e-2, offset: 1e4, ..ISSUE },
-        Made { noise: 1e-4, ..ISSUE },
-        Made { noise: 1e-4, offset: 100.0, ..ISSUE },
-        Made { noise: 1e-5, ..ISSUE },
-        Made { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
-        Made { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
+        MadeTable { noise: 1e-1, ..ISSUE },
+        MadeTable { noise: 1e-2, offset: 1e4, ..ISSUE },
+        MadeTable { noise: 1e-4, ..ISSUE },
+        MadeTable { noise: 1e-4, offset: 100.0, ..ISSUE },
+        MadeTable { noise: 1e-5, ..ISSUE },
+        MadeTable { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
+        MadeTable { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
     ];
     let mut wrong = Vec::new();
     for (seed, made) in made.iter().enumerate() {
@@ -133,7 +133,7 @@ fn whole_numbers_give_the_same_in_every_type() {
     let mut wrong = Vec::new();
     for (seed, (samples, features, noise)) in [(300, 20, 0.03), (150, 300, 0.1), (800, 40, 0.3)].into_iter().enumerate()
     {
-        let made = Made { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
+        let made = MadeTable { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
         let whole: Vec<f64> =
             made.data(seed as u64).iter().map(|x| (128.0 + 12.0 * x).round().clamp(0.0, 255.0)).collect();
         let bytes: Vec<u8> = whole.iter().map(|&x| x as u8).collect();

@@ -1,20 +1,20 @@
 //! Laws of the robust methods: what outliers cannot do, and what must not matter.
 
-use crate::common::{Numbers, difference, fit, orthonormalize, sine, source};
+use crate::common::{TestRandom, difference, fit, orthonormalize, sine, source};
 use proptest::prelude::*;
 use steradian::{
-    BlockElement, Cells, Components, Config, Element, Error, Flag, Local, Loss, Matrix, Memory, Method, Outlyingness,
-    Scaling, Screen, Solver, Source,
+    BlockElement, Cells, ComponentCount, Config, Element, Error, Flag, Local, Loss, Matrix, Method, Outlyingness,
+    Scaling, Screen, SliceSource, Solver, Source,
 };
 
 /// Samples of a plane with noise, the last `outliers` of them in a tight cluster, some ten times as far off as the plane's
 /// samples reach. (At a third of that, directions through pairs of the cluster can make it look like the bulk: a limit of
 /// Stahel and Donoho's measure itself.)
 fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, Matrix, Matrix) {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let x = numbers.samples(n, features, 2);
     // The first that `samples` draws is the basis of the plane.
-    let mut plane = Numbers::new(seed).matrix(2, features);
+    let mut plane = TestRandom::new(seed).matrix(2, features);
     orthonormalize(&mut plane);
     let clean = Matrix::from_vec(n - outliers, features, x.data()[..(n - outliers) * features].to_vec());
     let mut hit = x;
@@ -28,7 +28,7 @@ fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, 
 }
 
 fn given_pairs(n: usize, seed: u64) -> Vec<[usize; 2]> {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     (0..60)
         .map(|_| {
             let i = numbers.next() as usize % n;
@@ -55,12 +55,12 @@ proptest! {
         let config = Config::new(Method::Robust, 2);
         let alone = fit(&config, &source(&clean), 1).unwrap();
         let model = fit(&config, &source(&x), 1).unwrap();
-        prop_assert!(model.kept[n - 48..].iter().all(|k| !k), "outliers are kept");
-        prop_assert!(model.n_kept() >= 65, "{} of 72 regular samples are kept", model.n_kept());
+        prop_assert!(model.support[n - 48..].iter().all(|k| !k), "outliers are kept");
+        prop_assert!(model.n_support() >= 65, "{} of 72 regular samples are kept", model.n_support());
         let (apart, off) = (sine(&model.components, &alone.components), sine(&model.components, &plane));
         prop_assert!(apart < 0.02 && off < 0.06, "{} from the fit of the others, {} from the plane", apart, off);
-        for (a, b) in model.variances.iter().zip(&alone.variances) {
-            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.variances, alone.variances);
+        for (a, b) in model.explained_variance.iter().zip(&alone.explained_variance) {
+            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.explained_variance, alone.explained_variance);
         }
         // The paper's form follows them.
         let ae = fit(&Config::new(Method::Ae, 2), &source(&x), 1).unwrap();
@@ -69,10 +69,10 @@ proptest! {
 
     #[test]
     fn rows_in_another_order_with_their_pairs_give_the_same_model(seed in any::<u64>(), n in 20usize..70) {
-        let x = Numbers::new(seed).samples(n, 6, 2);
+        let x = TestRandom::new(seed).samples(n, 6, 2);
         let pairs = given_pairs(n, seed ^ 1);
         let mut order: Vec<usize> = (0..n).collect();
-        let mut numbers = Numbers::new(seed ^ 2);
+        let mut numbers = TestRandom::new(seed ^ 2);
         for i in (1..n).rev() {
             order.swap(i, numbers.next() as usize % (i + 1));
         }
@@ -81,7 +81,7 @@ proptest! {
         let moved = pairs.iter().map(|pair| pair.map(place)).collect();
         let a = fit(&with_pairs(pairs), &source(&x), 1).unwrap();
         let b = fit(&with_pairs(moved), &source(&shuffled), 1).unwrap();
-        prop_assert!((0..n).all(|i| b.kept[i] == a.kept[order[i]]));
+        prop_assert!((0..n).all(|i| b.support[i] == a.support[order[i]]));
         prop_assert!(difference(&a.center, &b.center) < 1e-7);
         prop_assert!(sine(&a.components, &b.components) < 1e-7);
     }
@@ -93,12 +93,12 @@ proptest! {
         for method in [Method::Robust, Method::Cells] {
             let a = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
             let b = fit(&Config::new(method, 2), &source(&moved), 1).unwrap();
-            prop_assert_eq!(&a.kept, &b.kept);
+            prop_assert_eq!(&a.support, &b.support);
             prop_assert!(sine(&a.components, &b.components) < 1e-6);
             let center: Vec<f64> = a.center.iter().map(|c| factor * c + shift).collect();
             prop_assert!(difference(&center, &b.center) < 1e-6 * (factor + shift.abs() + 1.0));
             prop_assert!((b.cutoffs[1] / a.cutoffs[1] / factor - 1.0).abs() < 1e-5);
-            prop_assert!((b.variances[0] / a.variances[0] / factor / factor - 1.0).abs() < 1e-5);
+            prop_assert!((b.explained_variance[0] / a.explained_variance[0] / factor / factor - 1.0).abs() < 1e-5);
         }
     }
 
@@ -111,10 +111,10 @@ proptest! {
             let config = Config::new(method, 2);
             let without = fit(&config, &source(&others), 1).unwrap();
             let model = fit(&config, &source(&x), 1).unwrap();
-            prop_assert!(!model.kept[at]);
+            prop_assert!(!model.support[at]);
             // Nothing of it is left where the same others are kept; else a few of them come or go.
             let (apart, off) = (sine(&model.components, &without.components), sine(&model.components, &plane));
-            let same = (0..n).filter(|&i| i != at).map(|i| model.kept[i]).eq(without.kept.iter().copied());
+            let same = (0..n).filter(|&i| i != at).map(|i| model.support[i]).eq(without.support.iter().copied());
             if same && method == Method::Robust {
                 prop_assert!(apart < 1e-5 && difference(&model.center, &without.center) < 1e-5, "{}", apart);
             }
@@ -125,7 +125,7 @@ proptest! {
 
     #[test]
     fn the_sum_of_sines_never_rises(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
-        let x = Numbers::new(seed).samples(n, features, 2);
+        let x = TestRandom::new(seed).samples(n, features, 2);
         let mut config = Config::new(Method::Angular, 2);
         config.loss = Loss::Sine;
         for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
@@ -147,7 +147,7 @@ fn solvers_agree_on_the_robust_method() {
     let scatter = model(Solver::Scatter);
     for solver in [Solver::Gram, Solver::Krylov] {
         let other = model(solver);
-        assert_eq!(scatter.kept, other.kept);
+        assert_eq!(scatter.support, other.support);
         assert!(sine(&scatter.components, &other.components) < 1e-6, "{}", solver.name());
     }
 }
@@ -155,7 +155,7 @@ fn solvers_agree_on_the_robust_method() {
 /// Whole numbers as in pictures: a plane with noise, and a cluster far from it.
 fn bytes(seed: u64, n: usize, features: usize, outliers: usize) -> Vec<u8> {
     let (x, ..) = clustered(seed, n, features, 0);
-    let mut numbers = Numbers::new(seed + 1);
+    let mut numbers = TestRandom::new(seed + 1);
     let mut data: Vec<u8> = x.data().iter().map(|v| (110.0 + 2.0 * v).round().clamp(0.0, 255.0) as u8).collect();
     let away: Vec<f64> = (0..features).map(|_| 110.0 + 60.0 * numbers.normal().signum()).collect();
     for row in data.chunks_exact_mut(features).rev().take(outliers) {
@@ -172,11 +172,11 @@ proptest! {
     fn the_matrix_and_passes_judge_alike(seed in 0..u64::MAX - 1, n in 40usize..300, d in 1usize..3) {
         let (features, outliers) = (400, n / 4);
         let data = bytes(seed, n, features, outliers);
-        let source = Memory::new(&data, n, features).unwrap();
+        let source = SliceSource::new(&data, n, features).unwrap();
         let by = |solver| fit(&Config { solver, ..Config::new(Method::Robust, d) }, &source, 2).unwrap();
         let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
-        prop_assert_eq!(&within.kept, &passes.kept);
-        prop_assert!(within.kept[n - outliers..].iter().all(|k| !k), "outliers are kept");
+        prop_assert_eq!(&within.support, &passes.support);
+        prop_assert!(within.support[n - outliers..].iter().all(|k| !k), "outliers are kept");
         prop_assert!(within.passes < 6, "{} passes", within.passes);
         prop_assert!(difference(&within.center, &passes.center) < 1e-4);
         // Each is sure of its own weights; those follow from rough steps, which end at a sine of 1e-3.
@@ -208,15 +208,15 @@ fn as_in_double_precision<T: BlockElement + Element>(data: &[T], n: usize) {
     let features = data.len() / n;
     for method in [Method::Robust, Method::Cells] {
         let config = Config::new(method, 2);
-        let narrow = fit(&config, &Memory::new(data, n, features).unwrap(), 1).unwrap();
-        let wide = fit(&config, &Memory::new(&doubles, n, features).unwrap(), 1).unwrap();
+        let narrow = fit(&config, &SliceSource::new(data, n, features).unwrap(), 1).unwrap();
+        let wide = fit(&config, &SliceSource::new(&doubles, n, features).unwrap(), 1).unwrap();
         let what = format!("{} {}", T::TYPE, method.name());
-        let size = wide.variances[0].sqrt();
-        assert_eq!(narrow.kept, wide.kept, "{what}");
+        let size = wide.explained_variance[0].sqrt();
+        assert_eq!(narrow.support, wide.support, "{what}");
         let near = |name: &str, off: f64, allowed: f64| assert!(off < allowed, "{what}: {name} is off by {off:e}");
         near("the subspace", sine(&narrow.components, &wide.components), 1e-5);
         near("the center", difference(&narrow.center, &wide.center) / size, 1e-8);
-        for (a, b) in narrow.variances.iter().zip(&wide.variances) {
+        for (a, b) in narrow.explained_variance.iter().zip(&wide.explained_variance) {
             near("a variance", (a / b - 1.0).abs(), 1e-5);
         }
         for (a, b) in narrow.cutoffs.iter().zip(&wide.cutoffs) {
@@ -239,7 +239,7 @@ fn every_type_of_number_serves() {
 
 #[test]
 fn a_hyperplane_with_most_samples_is_found_and_said() {
-    let mut numbers = Numbers::new(4);
+    let mut numbers = TestRandom::new(4);
     let n = 40;
     let mut x = Matrix::zeros(n, 3);
     for i in 0..n {
@@ -253,27 +253,27 @@ fn a_hyperplane_with_most_samples_is_found_and_said() {
     let config = with_pairs(vec![[35, 36], [1, 2], [39, 0], [4, 9]]);
     let model = fit(&config, &source(&x), 1).unwrap();
     assert!(model.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")), "{:?}", model.warnings);
-    assert!(model.kept[..30].iter().all(|&k| k) && model.kept[30..].iter().all(|&k| !k));
+    assert!(model.support[..30].iter().all(|&k| k) && model.support[30..].iter().all(|&k| !k));
 }
 
 #[test]
 fn what_cannot_be_asked_is_refused_with_numbers() {
-    let x = Numbers::new(1).samples(4, 6, 2);
+    let x = TestRandom::new(1).samples(4, 6, 2);
     let refused = |config: &Config, x: &Matrix, words: &[&str]| match fit(config, &source(x), 1) {
-        Err(Error::Asked(message) | Error::Data(message)) => {
+        Err(Error::InvalidArgument { problem: message, .. } | Error::InvalidData(message)) => {
             assert!(words.iter().all(|word| message.contains(word)), "{message}");
         }
         other => panic!("{other:?}"),
     };
     refused(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "at least 5"]);
-    let x = Numbers::new(1).samples(12, 6, 2);
+    let x = TestRandom::new(1).samples(12, 6, 2);
     refused(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
     refused(&with_pairs(vec![]), &x, &["empty"]);
     let same = Matrix::from_vec(12, 6, x.row(0).iter().copied().cycle().take(72).collect());
     refused(&Config::new(Method::Robust, 2), &same, &["are equal"]);
     refused(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
     for share in [0.0, 1.0, -0.5, f64::NAN] {
-        refused(&Config::new(Method::Robust, Components::Share(share)), &x, &["share"]);
+        refused(&Config::new(Method::Robust, ComponentCount::VarianceFraction(share)), &x, &["share"]);
     }
     let mut config = Config::new(Method::Pca, 2);
     config.loss = Loss::Sine;
@@ -282,14 +282,14 @@ fn what_cannot_be_asked_is_refused_with_numbers() {
 
 #[test]
 fn scaling_frees_from_units_and_is_undone() {
-    let x = Numbers::new(6).samples(80, 5, 2);
+    let x = TestRandom::new(6).samples(80, 5, 2);
     let units = [1.0, 1e-3, 1e4, 7.0, 0.2];
     let mixed = Matrix::from_vec(80, 5, x.data().iter().enumerate().map(|(i, v)| v * units[i % 5]).collect());
     let mut config = Config::new(Method::Robust, 2);
     config.scaling = Scaling::Mad;
     let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&mixed), 1).unwrap());
     assert!(sine(&a.components, &b.components) < 1e-6);
-    assert_eq!(a.kept, b.kept);
+    assert_eq!(a.support, b.support);
     let reconstructed = |model: &steradian::Model, x: &Matrix| {
         let mut out = Vec::new();
         source(x)
@@ -310,7 +310,7 @@ fn scaling_frees_from_units_and_is_undone() {
 
 #[test]
 fn a_feature_without_scale_is_named_or_left() {
-    let mut x = Numbers::new(6).samples(30, 4, 2);
+    let mut x = TestRandom::new(6).samples(30, 4, 2);
     (0..30).for_each(|i| x[(i, 2)] = 5.0);
     let mut config = Config::new(Method::Robust, 2);
     config.scaling = Scaling::Mad;
@@ -330,7 +330,7 @@ fn a_feature_without_scale_is_named_or_left() {
 
 #[test]
 fn bad_cells_are_cleaned_and_robust_scores_see_past_them() {
-    let mut numbers = Numbers::new(12);
+    let mut numbers = TestRandom::new(12);
     let x = numbers.samples(150, 40, 2);
     let truth = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
     let mut hit = x.clone();
@@ -390,11 +390,11 @@ fn flags_follow_the_two_distances() {
 
 #[test]
 fn the_number_of_components_is_found() {
-    let x = Numbers::new(31).samples(120, 20, 3);
-    let auto = fit(&Config::new(Method::Robust, Components::Auto), &source(&x), 1).unwrap();
-    assert_eq!(auto.n_components(), 3, "{:?}", auto.chosen);
-    let share = fit(&Config::new(Method::Robust, Components::Share(0.5)), &source(&x), 1).unwrap();
-    assert!(share.n_components() <= 3 && share.chosen.is_some() && share.total_variance.is_some());
+    let x = TestRandom::new(31).samples(120, 20, 3);
+    let auto = fit(&Config::new(Method::Robust, ComponentCount::Auto), &source(&x), 1).unwrap();
+    assert_eq!(auto.n_components(), 3, "{:?}", auto.n_components_reason);
+    let share = fit(&Config::new(Method::Robust, ComponentCount::VarianceFraction(0.5)), &source(&x), 1).unwrap();
+    assert!(share.n_components() <= 3 && share.n_components_reason.is_some() && share.total_variance.is_some());
     let again = steradian::Model::from_bytes(&auto.to_bytes().unwrap()).unwrap();
     assert_eq!(again, auto);
 }
@@ -404,12 +404,12 @@ fn a_screen_serves_alone() {
     let (x, ..) = clustered(17, 100, 8, 30);
     let runner = Local::new(2).unwrap();
     let found = steradian::screen(&Config::new(Method::Robust, 2), &source(&x), &runner).unwrap();
-    assert!(found.kept[70..].iter().all(|k| !k) && found.kept[..70].iter().filter(|k| **k).count() > 55);
+    assert!(found.support[70..].iter().all(|k| !k) && found.support[..70].iter().filter(|k| **k).count() > 55);
     assert!(found.measures[70..].iter().all(|o| *o > 10.0));
     let cone = steradian::screen(&Config::new(Method::Tae, 2), &source(&x), &runner).unwrap();
     let model = fit(&Config::new(Method::Tae, 2), &source(&x), 1).unwrap();
-    assert_eq!(cone.kept, model.kept);
-    assert!(cone.measures.iter().zip(&cone.kept).all(|(angle, kept)| *kept == (*angle <= 60.0)));
+    assert_eq!(cone.support, model.support);
+    assert!(cone.measures.iter().zip(&cone.support).all(|(angle, kept)| *kept == (*angle <= 60.0)));
     let new = found.measure(&source(&x), &runner).unwrap();
     assert!(difference(&new, &found.measures) < 1e-9);
 }

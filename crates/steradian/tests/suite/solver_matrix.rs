@@ -1,12 +1,12 @@
 //! Every solver gives the same answer: tall, wide, rank-deficient, in every element type, and its certificate holds.
 
-use crate::common::{Numbers, difference, fit, product, sine, source};
-use steradian::{BlockElement, Center, Config, Matrix, Memory, Method, Model, Solver};
+use crate::common::{TestRandom, difference, fit, product, sine, source};
+use steradian::{BlockElement, Center, Config, Matrix, Method, Model, SliceSource, Solver};
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
 fn models<T: BlockElement>(data: &[T], n: usize, features: usize, config: &Config) -> Vec<Model> {
-    let source = Memory::new(data, n, features).unwrap();
+    let source = SliceSource::new(data, n, features).unwrap();
     SOLVERS.map(|solver| fit(&Config { solver, ..config.clone() }, &source, 2).unwrap()).into()
 }
 
@@ -17,11 +17,11 @@ fn agree(models: &[Model], tolerance: f64, what: &str) {
         assert!(off < tolerance, "{what}: {:?} is off by {off:e}", model.solver);
         let entries = difference(model.components.data(), models[0].components.data());
         assert!(entries < 100.0 * tolerance, "{what}: signs of {:?}, {entries:e}", model.solver);
-        let spread = models[0].variances[0].sqrt();
+        let spread = models[0].explained_variance[0].sqrt();
         assert!(difference(&model.center, &models[0].center) < 1e-6 * spread, "{what}: center of {:?}", model.solver);
-        assert_eq!(model.kept, models[0].kept, "{what}: {:?}", model.solver);
+        assert_eq!(model.support, models[0].support, "{what}: {:?}", model.solver);
         assert_eq!(model.cone, models[0].cone, "{what}: {:?}", model.solver);
-        for (a, b) in model.variances.iter().zip(&models[0].variances) {
+        for (a, b) in model.explained_variance.iter().zip(&models[0].explained_variance) {
             assert!((a / b - 1.0).abs() < 1e-5, "{what}: variances of {:?}", model.solver);
         }
     }
@@ -30,13 +30,13 @@ fn agree(models: &[Model], tolerance: f64, what: &str) {
 #[test]
 fn tall_wide_and_deficient_in_every_type() {
     let deficient = {
-        let mut numbers = Numbers::new(11);
+        let mut numbers = TestRandom::new(11);
         product(&numbers.matrix(90, 4), &numbers.matrix(4, 50))
     };
     let shapes = [
-        ("tall", Numbers::new(1).samples(700, 12, 3)),
-        ("wide", Numbers::new(2).samples(40, 900, 3)),
-        ("square", Numbers::new(3).samples(64, 64, 3)),
+        ("tall", TestRandom::new(1).samples(700, 12, 3)),
+        ("wide", TestRandom::new(2).samples(40, 900, 3)),
+        ("square", TestRandom::new(3).samples(64, 64, 3)),
         ("rank 4", deficient),
     ];
     for (name, x) in &shapes {
@@ -59,7 +59,7 @@ fn tall_wide_and_deficient_in_every_type() {
 /// Beyond the dimension up to which all eigenvectors are found, the matrices are iterated on.
 #[test]
 fn large_matrices_are_iterated_to_the_same_answer() {
-    let x = Numbers::new(4).samples(800, 600, 4);
+    let x = TestRandom::new(4).samples(800, 600, 4);
     let mut config = Config::new(Method::Angular, 3);
     config.tolerance = 1e-9;
     agree(&models(x.data(), 800, 600, &config), 1e-8, "800 x 600");
@@ -67,7 +67,7 @@ fn large_matrices_are_iterated_to_the_same_answer() {
 
 #[test]
 fn pca_is_the_eigenproblem_of_the_covariance() {
-    let x = Numbers::new(6).samples(60, 5, 2);
+    let x = TestRandom::new(6).samples(60, 5, 2);
     let model = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
     let mut covariance = Matrix::zeros(5, 5);
     for i in 0..60 {
@@ -80,16 +80,16 @@ fn pca_is_the_eigenproblem_of_the_covariance() {
     for k in 0..2 {
         let q = Matrix::from_vec(5, 1, model.components.row(k).to_vec());
         let image = product(&covariance, &q);
-        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.variances[k]).collect();
-        assert!(difference(image.data(), &scaled) < 1e-10 * model.variances[0]);
+        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.explained_variance[k]).collect();
+        assert!(difference(image.data(), &scaled) < 1e-10 * model.explained_variance[0]);
     }
-    assert_eq!(model.shares, None);
-    assert_eq!(model.n_kept(), 60);
+    assert_eq!(model.angular_eigenvalues, None);
+    assert_eq!(model.n_support(), 60);
 }
 
 #[test]
 fn every_center_is_what_it_says() {
-    let x = Numbers::new(7).samples(31, 4, 2);
+    let x = TestRandom::new(7).samples(31, 4, 2);
     let found = |center: Center| {
         let mut config = Config::new(Method::Ae, 1);
         config.center = center;
@@ -111,7 +111,7 @@ fn every_center_is_what_it_says() {
 #[test]
 fn the_bound_holds_from_wide_to_narrow_gaps() {
     for (k, gap) in [1.0, 1e-1, 1e-2, 1e-3, 1e-5].into_iter().enumerate() {
-        let mut numbers = Numbers::new(100 + k as u64);
+        let mut numbers = TestRandom::new(100 + k as u64);
         // Rows +-s_j along orthogonal axes: the eigenvalues of the uncentered scatter are known.
         let features = 40;
         let rotation = numbers.rotation(features);

@@ -4,12 +4,12 @@
 #[path = "../../../../steradian/tests/suite/common/mod.rs"]
 mod library;
 
-pub use library::{Numbers, alone, golden, largest_sine, sine, source};
+pub use library::{TestRandom, alone, golden, largest_sine, sine, source};
 use steradian::{Config, Local, Matrix, Model};
 
 /// A product of two thin matrices, and a share of cells that are something else.
 pub fn low_rank_and_sparse(seed: u64, n: usize, features: usize, rank: usize, share: f64) -> Matrix {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let (left, right) = (numbers.matrix(n, rank), numbers.matrix(rank, features));
     let mut x = library::product(&left, &right);
     for cell in x.data_mut() {

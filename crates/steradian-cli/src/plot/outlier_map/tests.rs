@@ -37,13 +37,13 @@ fn labels(samples: &[Diagnosis], most: usize) -> Vec<(usize, String)> {
     flagged.take(most).map(|(i, _)| (i, format!("sample {i}"))).collect()
 }
 
-fn map(samples: &[Diagnosis], cutoffs: [f64; 2], title: &str) -> Scene {
+fn map(samples: &[Diagnosis], cutoffs: [f64; 2], title: &str) -> Drawing {
     let labels = labels(samples, 12);
     OutlierMap { samples, cutoffs, labels: &labels, title }.scene()
 }
 
 /// Both forms; kept in the folder that STERADIAN_PICTURES names, for who wants to look at them.
-fn drawn(name: &str, scene: &Scene) -> String {
+fn drawn(name: &str, scene: &Drawing) -> String {
     let svg = Format::Svg.bytes(scene).unwrap();
     let png = Format::Png.bytes(scene).unwrap();
     assert!(png.starts_with(b"\x89PNG"));
@@ -55,9 +55,9 @@ fn drawn(name: &str, scene: &Scene) -> String {
     String::from_utf8(svg).unwrap()
 }
 
-fn marks(scene: &Scene, wanted: Mark) -> usize {
-    let count = |shape: &Shape| match shape {
-        Shape::Marks { mark, places, .. } if *mark == wanted => places.len(),
+fn marks(scene: &Drawing, wanted: Mark) -> usize {
+    let count = |shape: &Element| match shape {
+        Element::Marks { mark, places, .. } if *mark == wanted => places.len(),
         _ => 0,
     };
     // One more stands in the legend.
@@ -100,8 +100,8 @@ fn without_an_orthogonal_cutoff_it_is_a_strip() {
     assert_eq!(map(&samples, [f64::NAN; 2], "none").shapes.iter().filter(|shape| is_dashed(shape)).count(), 0);
 }
 
-fn is_dashed(shape: &Shape) -> bool {
-    matches!(shape, Shape::Line { dashed: true, .. })
+fn is_dashed(shape: &Element) -> bool {
+    matches!(shape, Element::Line { dashed: true, .. })
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn labels_stay_apart_and_within() {
         .shapes
         .iter()
         .filter_map(|shape| match shape {
-            Shape::Text(text) if text.words.starts_with("sample ") => {
+            Element::Text(text) if text.words.starts_with("sample ") => {
                 Some(around([text.at[0], text.at[1] - 4.0], face.width(&text.words, text.size), text.size))
             }
             _ => None,

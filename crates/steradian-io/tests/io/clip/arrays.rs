@@ -42,7 +42,7 @@ fn an_array_that_cannot_be_a_clip_is_refused() {
         (ClipOptions { scale: 1.5, ..ClipOptions::default() }, "--scale 1.5"),
     ] {
         let error = refused(&clip, &options);
-        assert!(matches!(error, Error::Asked(_)) && error.to_string().contains(words), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { .. }) && error.to_string().contains(words), "{error}");
     }
     assert!(matches!(refused(&arrays.path().join("none.mp4"), &ClipOptions::default()), Error::Io { .. }));
 }

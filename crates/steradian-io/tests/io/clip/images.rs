@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use image::{DynamicImage, ImageFormat};
-use steradian::{Config, Error, Local, Memory, Method, Source};
+use steradian::{Config, Error, Local, Method, SliceSource, Source};
 use steradian_io::{Clip, ClipOptions, Data, TableOptions};
 
 use super::{HEIGHT, PIXELS, WIDTH, bytes, frames, open, refused};
@@ -100,20 +100,20 @@ fn a_clip_gives_the_model_of_its_bytes() {
     }
     let runner = Local::new(2).unwrap();
     let config = Config::new(Method::Ae, 2);
-    let memory = Memory::new(&data, 20, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
+    let memory = SliceSource::new(&data, 20, PIXELS).unwrap().with_image(HEIGHT, WIDTH).unwrap();
     let expected = steradian::fit(&config, &memory, &runner).unwrap().to_bytes().unwrap();
     let opened = steradian_io::open(folder.path(), &TableOptions::default()).unwrap();
     assert!(matches!(opened, Data::Clip(_)));
     assert_eq!(steradian::fit(&config, &opened, &runner).unwrap().to_bytes().unwrap(), expected);
     let table = TableOptions { row_names: true, ..TableOptions::default() };
-    assert!(matches!(steradian_io::open(folder.path(), &table), Err(Error::Asked(_))));
+    assert!(matches!(steradian_io::open(folder.path(), &table), Err(Error::InvalidArgument { .. })));
 }
 
 #[test]
 fn what_cannot_be_a_clip_is_refused() {
     let folder = Folder::new();
     let error = refused(folder.path(), &ClipOptions::default());
-    assert!(matches!(error, Error::Data(_)) && error.to_string().contains("holds no images"), "{error}");
+    assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains("holds no images"), "{error}");
 
     let one = save(&folder, "a1.png", &picture(&frames(1)), ImageFormat::Png);
     assert!(refused(&one, &ClipOptions::default()).to_string().contains("this is one image"));
@@ -127,7 +127,7 @@ fn what_cannot_be_a_clip_is_refused() {
         std::fs::remove_file(folder.path().join("a2.png")).ok();
         let file = folder.file(name, content);
         let error = refused(folder.path(), &ClipOptions::default());
-        assert!(matches!(error, Error::Broken { .. }) && error.to_string().contains(name), "{error}");
+        assert!(matches!(error, Error::CorruptFile { .. }) && error.to_string().contains(name), "{error}");
         std::fs::remove_file(file).unwrap();
     }
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Tiff] {
@@ -135,7 +135,7 @@ fn what_cannot_be_a_clip_is_refused() {
         let short = std::fs::read(&whole).unwrap();
         folder.file("a2.png", &short[..short.len() * 6 / 10]);
         let error = refused(folder.path(), &ClipOptions::default());
-        assert!(matches!(error, Error::Broken { .. }), "{format:?}: {error}");
+        assert!(matches!(error, Error::CorruptFile { .. }), "{format:?}: {error}");
     }
 }
 

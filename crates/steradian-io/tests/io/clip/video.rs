@@ -113,7 +113,7 @@ fn a_damaged_video_is_an_error_and_never_a_short_clip() {
     let text = folder.file("text.mp4", "this is not a video\n".repeat(50));
     let error = refused(&text, &ClipOptions::default());
     assert!(
-        matches!(error, Error::Broken { .. }) && error.to_string().contains("not a video that ffmpeg reads"),
+        matches!(error, Error::CorruptFile { .. }) && error.to_string().contains("not a video that ffmpeg reads"),
         "{error}"
     );
     let mp4 = ["-c:v", "mpeg4", "-q:v", "2", "-movflags", "+faststart"];
@@ -129,7 +129,7 @@ fn a_damaged_video_is_an_error_and_never_a_short_clip() {
         for share in [9, 6, 3] {
             let short = folder.file(&format!("short-{name}"), &content[..content.len() * share / 10]);
             let error = refused(&short, &ClipOptions::default());
-            assert!(matches!(error, Error::Broken { .. }), "{name} at {share}0 %: {error}");
+            assert!(matches!(error, Error::CorruptFile { .. }), "{name} at {share}0 %: {error}");
         }
     }
     let sound = folder.path().join("sound.wav");

@@ -11,9 +11,9 @@ const ROWS: usize = 6;
 
 /// Processors with AVX2.
 #[derive(Clone, Copy)]
-pub(crate) struct Pairs(V3);
+pub(crate) struct Avx2(V3);
 
-struct On<'a>(Pairs, Stretch<'a>);
+struct On<'a>(Avx2, Stretch<'a>);
 
 impl pulp::NullaryFnOnce for On<'_> {
     type Output = Vec<f64>;
@@ -24,7 +24,7 @@ impl pulp::NullaryFnOnce for On<'_> {
     }
 }
 
-impl Pairs {
+impl Avx2 {
     /// Where this processor has the instruction.
     pub(crate) fn try_new() -> Option<Self> {
         V3::try_new().map(Self)
@@ -65,7 +65,7 @@ impl Pairs {
     }
 }
 
-impl Tile for Pairs {
+impl Tile for Avx2 {
     const NUMBERS: usize = 2;
     const ROWS: usize = ROWS;
 

@@ -27,7 +27,7 @@ const SHARED_COLUMNS: usize = 4 * DEPTH;
 
 /// Which of the products of two tiles are wanted, and who computes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct TileMode {
     /// The tiles are the same: what lies below the diagonal is copied from above it.
     pub symmetric: bool,
     /// There are so few tiles that all threads share one.
@@ -35,14 +35,14 @@ pub(crate) struct Wanted {
 }
 
 /// The products of the rows of two blocks of u8 around 128: left x right, row after row; `None` for other types.
-pub(crate) fn block_products(left: &Block<'_>, right: &Block<'_>, wanted: Wanted) -> Option<Vec<f64>> {
+pub(crate) fn block_products(left: &Block<'_>, right: &Block<'_>, wanted: TileMode) -> Option<Vec<f64>> {
     match (left.data(), right.data()) {
         (BlockData::U8(left), BlockData::U8(right)) => Some(byte_products(&left, &right, wanted)),
         _ => None,
     }
 }
 
-fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> Vec<f64> {
+fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: TileMode) -> Vec<f64> {
     let (n, features) = (right.rows(), left.columns());
     let over = |columns| on_this_processor(Stretch { left, right, columns, symmetric: wanted.symmetric });
     let mut out = if wanted.shared {
@@ -65,14 +65,14 @@ fn byte_products(left: &Rows<'_, u8>, right: &Rows<'_, u8>, wanted: Wanted) -> V
 fn on_this_processor(stretch: Stretch<'_>) -> Vec<f64> {
     #[cfg(target_arch = "x86_64")]
     {
-        if let Some(vnni) = vnni::Quads::try_new() {
+        if let Some(vnni) = vnni::Vnni::try_new() {
             return vnni.products(stretch);
         }
-        if let Some(avx2) = avx2::Pairs::try_new() {
+        if let Some(avx2) = avx2::Avx2::try_new() {
             return avx2.products(stretch);
         }
     }
-    stretch.products(scalar::Plain)
+    stretch.products(scalar::Scalar)
 }
 
 fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
@@ -110,8 +110,8 @@ mod tests {
                 (0..features).map(product).sum::<i64>() as f64
             };
             for shared in [false, true] {
-                let found = byte_products(&left, &right, Wanted { symmetric: false, shared });
-                let own = byte_products(&left, &left, Wanted { symmetric: true, shared });
+                let found = byte_products(&left, &right, TileMode { symmetric: false, shared });
+                let own = byte_products(&left, &left, TileMode { symmetric: true, shared });
                 for i in 0..m {
                     for j in 0..n {
                         assert_eq!(found[i * n + j], plain(&left, i, &right, j), "{m} x {n} over {features}: {i} {j}");
@@ -136,7 +136,7 @@ mod tests {
             let left = Rows::contiguous(&bytes[..m * features], m, features).unwrap();
             let right = Rows::contiguous(&bytes[m * features..], n, features).unwrap();
             let stretch = || Stretch { left: &left, right: &right, columns: 0..features, symmetric: false };
-            let plain = stretch().products(scalar::Plain);
+            let plain = stretch().products(scalar::Scalar);
             // The same rows column by column.
             let turned: Vec<u8> = (0..m * features).map(|i| left.get(i % m, i / m)).collect();
             let strided = Rows::strided(&turned, 0, m, features, 1, m as isize).unwrap();
@@ -144,8 +144,8 @@ mod tests {
             #[cfg(target_arch = "x86_64")]
             {
                 let found = [
-                    vnni::Quads::try_new().map(|tile| tile.products(stretch())),
-                    avx2::Pairs::try_new().map(|tile| tile.products(stretch())),
+                    vnni::Vnni::try_new().map(|tile| tile.products(stretch())),
+                    avx2::Avx2::try_new().map(|tile| tile.products(stretch())),
                 ];
                 for found in found.into_iter().flatten() {
                     assert_eq!(found, plain, "{m} x {n} over {features}");

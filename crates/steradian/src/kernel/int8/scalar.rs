@@ -4,7 +4,7 @@ use super::tile::{COLUMNS, Strip, Tile, WORDS, Word};
 
 /// Two numbers minus 128 in a word, as i16.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain;
+pub(crate) struct Scalar;
 
 /// Numbers minus 128 as i16, zeros behind. Which half of a word a number takes does not matter, as long as it is the
 /// same on both sides.
@@ -16,7 +16,7 @@ pub(crate) fn centered(bytes: &[u8], words: &mut [Word; WORDS]) {
     rest.fill(0);
 }
 
-impl Tile for Plain {
+impl Tile for Scalar {
     const NUMBERS: usize = 2;
     const ROWS: usize = 6;
 

@@ -5,7 +5,7 @@
 //! The left holds x - 128 and the right y as it is, so a sum of (x - 128) y lacks 128 times the sum of x - 128, which is
 //! the same for all rows of the right: `left` gives it.
 
-// The intrinsics have no safe form in `pulp`. A value of `Quads` exists only where the processor has them.
+// The intrinsics have no safe form in `pulp`. A value of `Vnni` exists only where the processor has them.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{__m512i, _mm512_dpbusd_epi32};
@@ -20,9 +20,9 @@ const ROWS: usize = 24;
 
 /// Processors with AVX-512 and VNNI.
 #[derive(Clone, Copy)]
-pub(crate) struct Quads(V4, Avx512vnni);
+pub(crate) struct Vnni(V4, Avx512vnni);
 
-impl Quads {
+impl Vnni {
     /// Where this processor has the instruction.
     pub(crate) fn try_new() -> Option<Self> {
         Some(Self(V4::try_new()?, Avx512vnni::try_new()?))
@@ -32,7 +32,7 @@ impl Quads {
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
         )]
-        fn compiled_for_it(quads: Quads, stretch: Stretch<'_>) -> Vec<f64> {
+        fn compiled_for_it(quads: Vnni, stretch: Stretch<'_>) -> Vec<f64> {
             stretch.products(quads)
         }
         // SAFETY: the processor has what V4 and Avx512vnni stand for, and that is what is enabled there.
@@ -75,7 +75,7 @@ impl Quads {
     }
 }
 
-impl Tile for Quads {
+impl Tile for Vnni {
     const NUMBERS: usize = 4;
     const ROWS: usize = ROWS;
 

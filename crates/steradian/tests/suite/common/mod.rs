@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use steradian::{Local, Matrix, Memory, Model, Source};
+use steradian::{Local, Matrix, Model, SliceSource, Source};
 
 /// The folder of a golden case.
 pub fn golden(case: &str) -> PathBuf {
@@ -34,9 +34,9 @@ pub fn read_npy(path: &Path) -> (Vec<usize>, Vec<f64>) {
 }
 
 /// A small generator for test data; the library's own is not for tests to lean on.
-pub struct Numbers(u64);
+pub struct TestRandom(u64);
 
-impl Numbers {
+impl TestRandom {
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
     }
@@ -111,8 +111,8 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
 }
 
 /// Samples in memory as a source.
-pub fn source(x: &Matrix) -> Memory<'_, f64> {
-    Memory::new(x.data(), x.rows(), x.columns()).unwrap()
+pub fn source(x: &Matrix) -> SliceSource<'_, f64> {
+    SliceSource::new(x.data(), x.rows(), x.columns()).unwrap()
 }
 
 /// What is left of each row of `a` outside the row space of `b`, whose rows are orthonormal.

@@ -21,9 +21,9 @@ const QUOTED: usize = 40;
 
 /// Of which data and parameters a checkpoint is. Threads and memory are no part of it: they may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin(Vec<(String, String)>);
+pub struct FitIdentity(Vec<(String, String)>);
 
-impl Origin {
+impl FitIdentity {
     /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
     pub fn new(config: &Config, solver: Solver, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
         let shape = source.shape();
@@ -55,14 +55,14 @@ impl Origin {
 
     /// As text, for the head of a file.
     pub fn to_text(&self) -> Result<String> {
-        serde_json::to_string(&self.0).map_err(|e| Error::asked(format!("cannot be written as text: {e}")))
+        serde_json::to_string(&self.0).map_err(|e| Error::invalid_argument(format!("cannot be written as text: {e}")))
     }
 
-    /// What [`Origin::to_text`] wrote.
+    /// What [`FitIdentity::to_text`] wrote.
     pub fn from_text(text: &str) -> Result<Self> {
         serde_json::from_str(text)
             .map(Self)
-            .map_err(|e| Error::data(format!("not the data and parameters of a checkpoint: {e}")))
+            .map_err(|e| Error::invalid_data(format!("not the data and parameters of a checkpoint: {e}")))
     }
 
     /// The first difference between the fit that made a checkpoint and the one that `now` wants to go on, in words.
@@ -95,7 +95,7 @@ fn fingerprint(source: &dyn Source) -> Result<u64> {
     let count = samples.min(SAMPLED_ROWS);
     let rows: Vec<usize> = (0..count).map(|i| i * (samples - 1) / (count - 1).max(1)).collect();
     source.prefetch(&rows)?;
-    source.announce(&[], 0);
+    source.advise_access(&[], 0);
     let mut hasher = hasher();
     for row in rows {
         source.visit(row..row + 1, &mut |block| {
@@ -114,11 +114,11 @@ fn fingerprint(source: &dyn Source) -> Result<u64> {
 mod tests {
     use super::*;
     use crate::config::method::Method;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
 
-    fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> Origin {
-        let source = Memory::new(data, data.len() / features, features).unwrap();
-        Origin::new(config, Solver::Krylov, &source, bytes).unwrap()
+    fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> FitIdentity {
+        let source = SliceSource::new(data, data.len() / features, features).unwrap();
+        FitIdentity::new(config, Solver::Krylov, &source, bytes).unwrap()
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
         let config = Config::new(Method::Tae, 5);
         let then = origin(&data, 6, &config, Some(4800));
         assert_eq!(then.difference(&origin(&data, 6, &config, Some(4800))), None);
-        assert_eq!(Origin::from_text(&then.to_text().unwrap()).unwrap(), then);
-        let differs = |now: Origin, words: &str| {
+        assert_eq!(FitIdentity::from_text(&then.to_text().unwrap()).unwrap(), then);
+        let differs = |now: FitIdentity, words: &str| {
             let said = then.difference(&now).unwrap();
             assert!(said.contains(words), "{said}");
             assert!(now.difference(&then).is_some());
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_fingerprint_does_not_depend_on_the_compiler() {
         let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
-        let source = Memory::new(&data, 100, 6).unwrap();
+        let source = SliceSource::new(&data, 100, 6).unwrap();
         assert_eq!(fingerprint(&source).unwrap(), 0x3252_5350_c7b2_1257);
     }
 

@@ -19,13 +19,13 @@ const RUNNING: u8 = 1;
 const WRITING: u8 = 2;
 
 /// The runner of a command, watched and interruptible.
-pub struct Work {
+pub struct Session {
     runner: Local,
     bar: Bar,
     phase: Arc<AtomicU8>,
 }
 
-impl Work {
+impl Session {
     /// Starts the threads and listens to Ctrl-C.
     pub fn begin(threads: usize) -> Result<Self> {
         let cancel = CancelToken::default();
@@ -40,7 +40,7 @@ impl Work {
         })
         .map_err(|e| Error::io("Ctrl-C", std::io::Error::other(e)))?;
         let bar = Bar::new();
-        let runner = Local::new(threads)?.cancelled_by(cancel).observed_by(bar.observer());
+        let runner = Local::new(threads)?.with_cancel_token(cancel).with_progress(bar.observer());
         Ok(Self { runner, bar, phase })
     }
 
@@ -64,7 +64,7 @@ impl Work {
 
     fn open_beyond(&self, path: &Path, options: &TableOptions, memory: Option<u64>) -> Result<Data> {
         self.phase.store(OPENING, Ordering::SeqCst);
-        let data = steradian_io::open(path, options).and_then(|data| data.streamed_beyond(memory));
+        let data = steradian_io::open(path, options).and_then(|data| data.stream_if_larger_than(memory));
         self.phase.store(RUNNING, Ordering::SeqCst);
         data
     }
@@ -88,8 +88,8 @@ impl Work {
     }
 
     /// Keeps the passes to come in a journal.
-    pub fn kept_in(mut self, journal: Arc<dyn Journal>) -> Self {
-        self.runner = self.runner.kept_in(journal);
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.runner = self.runner.with_journal(journal);
         self
     }
 
@@ -120,8 +120,8 @@ pub fn memory_note(config: &Config, source: &dyn Source, threads: usize) -> Resu
     Ok((peak > limit).then(|| {
         format!(
             "the fit takes about {} on {threads} threads, more than the {} of --memory; use fewer threads, or allow more",
-            steradian::size(peak),
-            steradian::size(limit)
+            steradian::format_bytes(peak),
+            steradian::format_bytes(limit)
         )
     }))
 }

@@ -21,7 +21,7 @@ impl Color {
 
 /// A picture of bytes, row after row.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picture {
+pub struct Image {
     /// Pixels down.
     pub height: usize,
     /// Pixels across.
@@ -32,7 +32,7 @@ pub struct Picture {
     pub pixels: Vec<u8>,
 }
 
-impl Picture {
+impl Image {
     /// Height and width.
     pub fn size(&self) -> (usize, usize) {
         (self.height, self.width)
@@ -81,14 +81,14 @@ mod tests {
 
     #[test]
     fn shrinking_keeps_the_mean() {
-        let image = Picture { height: 3, width: 5, color: Color::Gray, pixels: (0..15).map(|i| i * 10).collect() };
+        let image = Image { height: 3, width: 5, color: Color::Gray, pixels: (0..15).map(|i| i * 10).collect() };
         assert_eq!(image.shrunk((3, 5)), image);
         assert_eq!(image.shrunk((1, 1)).pixels, [70]);
         // Two and a half pixels each: (0 + 10 + 20 / 2) / 2.5 = 8 and (20 / 2 + 30 + 40) / 2.5 = 32 in the first row.
         assert_eq!(image.shrunk((3, 2)).pixels[..2], [8, 32]);
         // Each channel by itself.
         let rgb = image.pixels.iter().flat_map(|&level| [level, 9, 255 - level]).collect();
-        let rgb = Picture { color: Color::Rgb, pixels: rgb, ..image };
+        let rgb = Image { color: Color::Rgb, pixels: rgb, ..image };
         assert_eq!(rgb.shrunk((3, 2)).pixels[..6], [8, 9, 247, 32, 9, 223]);
     }
 }

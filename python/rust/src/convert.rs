@@ -14,20 +14,20 @@ use std::ops::Range;
 
 use steradian::{Block, BlockElement, ElementType, Result, Rows, Shape};
 
-use crate::memory::{Kind, Lent};
+use crate::memory::{BorrowedArray, ElementKind};
 
 /// Rows converted before the next column is begun: few enough that their cache lines stay in the first level.
 const TILE_ROWS: usize = 64;
 
 /// Arrays side by side, each a column or a whole table of its own.
-pub struct Gathered {
-    parts: Vec<Lent>,
+pub struct ConvertedColumns {
+    parts: Vec<BorrowedArray>,
     shape: Shape,
 }
 
-impl Gathered {
+impl ConvertedColumns {
     /// Arrays of the same number of samples; all axes but the first are features.
-    pub fn new(parts: Vec<Lent>, samples: usize, image: Option<(usize, usize)>) -> Self {
+    pub fn new(parts: Vec<BorrowedArray>, samples: usize, image: Option<(usize, usize)>) -> Self {
         let features = parts.iter().map(|part| part.shape()[1..].iter().product::<usize>()).sum();
         let element =
             parts.iter().map(|part| target(part.kind())).max_by_key(|e| e.bytes()).unwrap_or(ElementType::F64);
@@ -77,12 +77,14 @@ impl Gathered {
 }
 
 /// The least of the library's types that holds a kind.
-fn target(kind: Kind) -> ElementType {
+fn target(kind: ElementKind) -> ElementType {
     match kind {
-        Kind::Bool | Kind::U8 => ElementType::U8,
-        Kind::U16 => ElementType::U16,
-        Kind::I8 | Kind::I16 | Kind::F16 | Kind::F32 => ElementType::F32,
-        Kind::I32 | Kind::U32 | Kind::I64 | Kind::U64 | Kind::F64 => ElementType::F64,
+        ElementKind::Bool | ElementKind::U8 => ElementType::U8,
+        ElementKind::U16 => ElementType::U16,
+        ElementKind::I8 | ElementKind::I16 | ElementKind::F16 | ElementKind::F32 => ElementType::F32,
+        ElementKind::I32 | ElementKind::U32 | ElementKind::I64 | ElementKind::U64 | ElementKind::F64 => {
+            ElementType::F64
+        }
     }
 }
 
@@ -102,24 +104,24 @@ fn each_place(sides: &[usize], mut visit: impl FnMut(&[usize])) {
 }
 
 /// Numbers along the first axis, in double precision.
-fn widen(part: &Lent, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
+fn widen(part: &BorrowedArray, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
     match part.kind() {
-        Kind::Bool | Kind::U8 => read(part, rows, others, |b| f64::from(u8::from_ne_bytes(b)), visit),
-        Kind::I8 => read(part, rows, others, |b| f64::from(i8::from_ne_bytes(b)), visit),
-        Kind::I16 => read(part, rows, others, |b| f64::from(i16::from_ne_bytes(b)), visit),
-        Kind::U16 => read(part, rows, others, |b| f64::from(u16::from_ne_bytes(b)), visit),
-        Kind::I32 => read(part, rows, others, |b| f64::from(i32::from_ne_bytes(b)), visit),
-        Kind::U32 => read(part, rows, others, |b| f64::from(u32::from_ne_bytes(b)), visit),
-        Kind::I64 => read(part, rows, others, |b| i64::from_ne_bytes(b) as f64, visit),
-        Kind::U64 => read(part, rows, others, |b| u64::from_ne_bytes(b) as f64, visit),
-        Kind::F16 => read(part, rows, others, |b| f64::from(half(u16::from_ne_bytes(b))), visit),
-        Kind::F32 => read(part, rows, others, |b| f64::from(f32::from_ne_bytes(b)), visit),
-        Kind::F64 => read(part, rows, others, f64::from_ne_bytes, visit),
+        ElementKind::Bool | ElementKind::U8 => read(part, rows, others, |b| f64::from(u8::from_ne_bytes(b)), visit),
+        ElementKind::I8 => read(part, rows, others, |b| f64::from(i8::from_ne_bytes(b)), visit),
+        ElementKind::I16 => read(part, rows, others, |b| f64::from(i16::from_ne_bytes(b)), visit),
+        ElementKind::U16 => read(part, rows, others, |b| f64::from(u16::from_ne_bytes(b)), visit),
+        ElementKind::I32 => read(part, rows, others, |b| f64::from(i32::from_ne_bytes(b)), visit),
+        ElementKind::U32 => read(part, rows, others, |b| f64::from(u32::from_ne_bytes(b)), visit),
+        ElementKind::I64 => read(part, rows, others, |b| i64::from_ne_bytes(b) as f64, visit),
+        ElementKind::U64 => read(part, rows, others, |b| u64::from_ne_bytes(b) as f64, visit),
+        ElementKind::F16 => read(part, rows, others, |b| f64::from(half(u16::from_ne_bytes(b))), visit),
+        ElementKind::F32 => read(part, rows, others, |b| f64::from(f32::from_ne_bytes(b)), visit),
+        ElementKind::F64 => read(part, rows, others, f64::from_ne_bytes, visit),
     }
 }
 
 fn read<const N: usize>(
-    part: &Lent,
+    part: &BorrowedArray,
     rows: Range<usize>,
     others: &[usize],
     convert: impl Fn([u8; N]) -> f64,

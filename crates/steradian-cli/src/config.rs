@@ -1,6 +1,6 @@
 //! Conversion of options to a configuration: the preset of a method, then the options given.
 
-use steradian::{Center, Config, Counting, Error, Result, Screen};
+use steradian::{Center, Config, Error, PivotSearch, Result, Screen};
 use steradian_baselines::{TGA, TRIM, preset};
 
 use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
@@ -17,14 +17,14 @@ impl FitOptions {
         self.cone.adjust(self.method.name(), &mut config.screen)?;
         match (&mut config.screen, self.exact) {
             (_, false) => {}
-            (Screen::Cone(cone), true) => cone.counting = Counting::Exact,
+            (Screen::Cone(cone), true) => cone.counting = PivotSearch::Exact,
             (_, true) => return Err(without_cone("--exact", self.method.name())),
         }
         match (&mut config.screen, self.directions) {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(directions)) => screen.directions = directions,
             (_, Some(_)) => {
-                return Err(Error::asked(format!(
+                return Err(Error::invalid_argument(format!(
                     "--directions is about outlyingness, which --method {} does not look at; use --method robust or leave \
                      --directions out",
                     self.method.name()
@@ -39,7 +39,7 @@ impl FitOptions {
             (_, None) => {}
             (TGA, Some(trim)) => drop(config.other.insert(TRIM.to_owned(), trim)),
             (_, Some(_)) => {
-                return Err(Error::asked(format!(
+                return Err(Error::invalid_argument(format!(
                     "--trim is about trimmed averages, which --method {} does not take; use --method tga or leave --trim out",
                     self.method.name()
                 )));
@@ -76,7 +76,7 @@ impl ConeOptions {
 
 /// The rejection of an option of the cone.
 fn without_cone(option: &str, method: &str) -> Error {
-    Error::asked(format!(
+    Error::invalid_argument(format!(
         "{option} is about the cone, which --method {method} does not have; use --method tae or leave {option} out"
     ))
 }

@@ -4,7 +4,7 @@ use steradian::Result;
 use steradian_io::Color;
 
 use crate::demo::scene::{HEIGHT, WIDTH};
-use crate::pictures::png;
+use crate::encode_image::png;
 
 /// Screen pixels per scene pixel.
 const ZOOM: usize = 3;
@@ -13,9 +13,9 @@ const GAP: usize = 6;
 
 /// A gray picture of the scene's size.
 #[derive(Debug, Clone)]
-pub struct Picture(Vec<u8>);
+pub struct GrayImage(Vec<u8>);
 
-impl Picture {
+impl GrayImage {
     /// From gray levels, rounded and clipped.
     pub fn from_levels(levels: impl IntoIterator<Item = f64>) -> Self {
         Self(levels.into_iter().map(|x| x.round().clamp(0.0, 255.0) as u8).collect())
@@ -28,7 +28,7 @@ impl Picture {
 }
 
 /// A png of the pictures from left to right, each enlarged.
-pub fn strip(pictures: &[&Picture]) -> Result<Vec<u8>> {
+pub fn strip(pictures: &[&GrayImage]) -> Result<Vec<u8>> {
     let (width, height) = (pictures.len() * (WIDTH * ZOOM + GAP) - GAP, HEIGHT * ZOOM);
     let mut pixels = Vec::with_capacity(width * height);
     for row in 0..height {

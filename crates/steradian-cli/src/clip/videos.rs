@@ -1,11 +1,11 @@
 //! Separated frames as videos: backgrounds, foreground, and both; as folders of images where videos cannot be written.
 
 use steradian::Result;
-use steradian_io::{Clip, Color, MovieWriter, WholeFolder};
+use steradian_io::{Clip, Color, MovieWriter, StagedDir};
 
-use super::shown::Shown;
+use super::frame_renderer::RenderedFrame;
+use crate::encode_image::png;
 use crate::files::OutputFolder;
-use crate::pictures::png;
 
 /// Frames a second where the clip does not say.
 const RATE: f64 = 25.0;
@@ -21,7 +21,7 @@ pub struct Movies {
 
 enum Movie {
     Video(MovieWriter),
-    Pictures(WholeFolder, (usize, usize), Color),
+    Pictures(StagedDir, (usize, usize), Color),
 }
 
 impl Movies {
@@ -35,7 +35,7 @@ impl Movies {
                     let path = folder.file(&format!("{name}.mp4"));
                     Movie::Video(MovieWriter::create(path, clip.size(), rate, color)?)
                 }
-                false => Movie::Pictures(WholeFolder::create(folder.file(name))?, clip.size(), color),
+                false => Movie::Pictures(StagedDir::create(folder.file(name))?, clip.size(), color),
             })
         };
         Ok(Self {
@@ -46,7 +46,7 @@ impl Movies {
     }
 
     /// Adds a frame to each.
-    pub fn add(&mut self, number: u64, shown: &Shown<'_>) -> Result<()> {
+    pub fn add(&mut self, number: u64, shown: &RenderedFrame<'_>) -> Result<()> {
         self.backgrounds.add(number, &shown.background)?;
         self.foreground.add(number, &foreground(shown))?;
         self.overlay.add(number, &overlay(shown))
@@ -90,13 +90,13 @@ impl Movie {
 }
 
 /// The frame where the mask is, black elsewhere.
-fn foreground(shown: &Shown<'_>) -> Vec<u8> {
+fn foreground(shown: &RenderedFrame<'_>) -> Vec<u8> {
     let pixels = shown.frame.chunks(shown.color.channels()).zip(shown.mask);
     pixels.flat_map(|(pixel, &moving)| pixel.iter().map(move |&level| if moving { level } else { 0 })).collect()
 }
 
 /// The frame in colour, tinted where the mask is.
-fn overlay(shown: &Shown<'_>) -> Vec<u8> {
+fn overlay(shown: &RenderedFrame<'_>) -> Vec<u8> {
     let pixel = |(pixel, &moving): (&[u8], &bool)| -> [u8; 3] {
         let levels = std::array::from_fn(|part| pixel[part % pixel.len()]);
         if moving { std::array::from_fn(|part| ((u32::from(levels[part]) + TINT[part]) / 2) as u8) } else { levels }
@@ -111,10 +111,15 @@ mod tests {
     #[test]
     fn gray_and_colour_are_masked_and_tinted_alike() {
         let mask = [true, false];
-        let gray =
-            Shown { color: Color::Gray, frame: (&[9, 70][..]).into(), background: (&[][..]).into(), mask: &mask };
+        let gray = RenderedFrame {
+            color: Color::Gray,
+            frame: (&[9, 70][..]).into(),
+            background: (&[][..]).into(),
+            mask: &mask,
+        };
         let levels = [9, 9, 9, 70, 70, 70];
-        let rgb = Shown { color: Color::Rgb, frame: (&levels[..]).into(), background: (&[][..]).into(), mask: &mask };
+        let rgb =
+            RenderedFrame { color: Color::Rgb, frame: (&levels[..]).into(), background: (&[][..]).into(), mask: &mask };
         assert_eq!(foreground(&gray), [9, 0]);
         assert_eq!(foreground(&rgb), [9, 9, 9, 0, 0, 0]);
         assert_eq!(overlay(&gray), [132, 52, 4, 70, 70, 70]);

@@ -1,13 +1,13 @@
-//! Ground truth of a clip: masks of some of its frames, or its background image.
+//! FitBackend truth of a clip: masks of some of its frames, or its background image.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use steradian::{Error, Result};
-use steradian_clips::{BackgroundError, Tally};
+use steradian_clips::{BackgroundError, ConfusionCounts};
 use steradian_io::frames::{image_files, number_in_name};
-use steradian_io::{Clip, Picture};
+use steradian_io::{Clip, Image};
 
 /// The values of masks by the conventions of CDnet; plain masks use the first and the last.
 const MASK_VALUES: [u8; 5] = [0, 50, 85, 170, 255];
@@ -15,25 +15,25 @@ const MASK_VALUES: [u8; 5] = [0, 50, 85, 170, 255];
 const REGION: &str = "ROI.bmp";
 
 /// Truth about a clip.
-pub enum Truth {
+pub enum GroundTruth {
     /// Masks by frame.
     Masks {
         /// The file of each frame that has one.
         files: HashMap<usize, PathBuf>,
         /// What counts, when not everything does.
-        region: Option<Picture>,
+        region: Option<Image>,
     },
     /// The empty scene.
-    Background(Picture),
+    Background(Image),
 }
 
-impl Truth {
+impl GroundTruth {
     /// Reads a folder of masks, one mask, or a picture of the empty scene.
     pub fn open(path: &Path, clip: &Clip) -> Result<Self> {
         if path.is_dir() {
             return Self::masks(path, image_files(path)?, clip);
         }
-        let image = Picture::read_gray(path)?;
+        let image = Image::read_gray(path)?;
         check_size(path, &image, clip)?;
         if image.pixels.iter().all(|level| MASK_VALUES.contains(level)) {
             return Self::masks(path, vec![path.to_path_buf()], clip);
@@ -49,7 +49,7 @@ impl Truth {
             candidates.into_iter().filter_map(|file| frame_of(&file).map(|frame| (frame, file))).collect();
         if files.is_empty() {
             let (first, last) = (clip.number(0), clip.number(count - 1));
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "{}: no mask belongs to a frame of the clip, whose numbers run from {first} to {last}; masks are matched by the \
                  last number in their names",
                 path.display()
@@ -59,7 +59,7 @@ impl Truth {
         let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new(".")) };
         let region = beside(folder).or_else(|| beside(folder.parent()?));
         let region = region.map(|region| -> Result<_> {
-            let image = Picture::read_gray(&region)?;
+            let image = Image::read_gray(&region)?;
             check_size(&region, &image, clip)?;
             Ok(image)
         });
@@ -67,10 +67,10 @@ impl Truth {
     }
 
     /// The mask of a frame, if there is one.
-    pub fn mask(&self, frame: usize, clip: &Clip) -> Result<Option<Picture>> {
+    pub fn mask(&self, frame: usize, clip: &Clip) -> Result<Option<Image>> {
         let Self::Masks { files, .. } = self else { return Ok(None) };
         let Some(file) = files.get(&frame) else { return Ok(None) };
-        let image = Picture::read_gray(file)?;
+        let image = Image::read_gray(file)?;
         check_size(file, &image, clip)?;
         Ok(Some(image))
     }
@@ -84,34 +84,34 @@ impl Truth {
     }
 
     /// The verdict: over all masks, or on the typical background.
-    pub fn verdict(&self, tally: &Tally, background: &[u8]) -> Verdict {
+    pub fn verdict(&self, tally: &ConfusionCounts, background: &[u8]) -> ClipScores {
         match self {
-            Self::Masks { .. } => Verdict::Masks(*tally),
-            Self::Background(truth) => Verdict::Background(BackgroundError::between(background, &truth.pixels)),
+            Self::Masks { .. } => ClipScores::Masks(*tally),
+            Self::Background(truth) => ClipScores::Background(BackgroundError::between(background, &truth.pixels)),
         }
     }
 }
 
-fn check_size(path: &Path, image: &Picture, clip: &Clip) -> Result<()> {
+fn check_size(path: &Path, image: &Image, clip: &Clip) -> Result<()> {
     let ((height, width), (y, x)) = (clip.size(), image.size());
     if (height, width) == (y, x) {
         return Ok(());
     }
-    Err(Error::asked(format!(
+    Err(Error::invalid_argument(format!(
         "{}: the truth is {y} x {x} (height x width) but frames are {height} x {width}; give truth of the clip's size",
         path.display()
     )))
 }
 
 /// How well a clip was taken apart.
-pub enum Verdict {
+pub enum ClipScores {
     /// By masks.
-    Masks(Tally),
+    Masks(ConfusionCounts),
     /// By the empty scene.
     Background(BackgroundError),
 }
 
-impl Verdict {
+impl ClipScores {
     /// For `summary.json`.
     pub fn json(&self) -> Value {
         match self {
@@ -120,7 +120,7 @@ impl Verdict {
             }
             Self::Background(error) => json!({
                 "mean_gray_error": error.mean_gray_error,
-                "share_off_20": error.share_off_20,
+                "share_off_20": error.fraction_off_by_20,
                 "psnr": error.psnr,
             }),
         }
@@ -139,7 +139,7 @@ impl Verdict {
             Self::Background(error) => format!(
                 "mean gray error {:.2}, {:.2} % of pixels off by more than 20, PSNR {:.2} dB",
                 error.mean_gray_error,
-                100.0 * error.share_off_20,
+                100.0 * error.fraction_off_by_20,
                 error.psnr
             ),
         }

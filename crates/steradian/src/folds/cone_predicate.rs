@@ -4,7 +4,7 @@
 //! |---|---|
 //! | cos eta | `threshold` |
 //!
-//! Cosines come from products in single precision, and whoever clears the threshold by more than [`single_error`] is
+//! GramMatrix come from products in single precision, and whoever clears the threshold by more than [`single_error`] is
 //! decided. The others are computed in double precision, and a pair that is still within [`NEAR`] of the threshold is
 //! decided by [`exact_cosine`], so that decisions do not depend on the order of summation.
 
@@ -12,16 +12,16 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use super::gram::products;
 use crate::config::screen::Cosine;
 use crate::data::block::Block;
 use crate::kernel::cosine_counts::{self, Bounds};
-use crate::kernel::fused::Center;
+use crate::kernel::fused::SplitCenter;
 use crate::kernel::panel;
 use crate::numeric::linalg::Matrix;
 
-/// Cosines this close to the threshold are decided in twice the working precision.
+/// GramMatrix this close to the threshold are decided in twice the working precision.
 const NEAR: f64 = 1e-9;
 /// Where more than one in this many pairs of a tile is undecided, the whole tile is computed in double precision.
 const MANY_UNDECIDED: usize = 64;
@@ -35,20 +35,20 @@ fn single_error(features: usize) -> f64 {
 
 /// Samples seen from a center, and how near they must be to be within each other's cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ConeRule<'a> {
-    directions: Directions<'a>,
-    split: Center<f32>,
+pub struct ConePredicate<'a> {
+    directions: WeightedRows<'a>,
+    split: SplitCenter<f32>,
     cosine: Cosine,
     threshold: f64,
 }
 
-impl<'a> ConeRule<'a> {
+impl<'a> ConePredicate<'a> {
     /// Samples whose cosine is at least `threshold` are within the cone.
-    pub fn new(directions: Directions<'a>, cosine: Cosine, threshold: f64) -> Self {
-        Self { split: Center::new(directions.center()), directions, cosine, threshold }
+    pub fn new(directions: WeightedRows<'a>, cosine: Cosine, threshold: f64) -> Self {
+        Self { split: SplitCenter::new(directions.center()), directions, cosine, threshold }
     }
 
-    pub(crate) fn directions(&self) -> &Directions<'a> {
+    pub(crate) fn directions(&self) -> &WeightedRows<'a> {
         &self.directions
     }
 
@@ -89,7 +89,7 @@ impl<'a> ConeRule<'a> {
     }
 }
 
-/// Cosines of the undecided pairs of a tile in double precision.
+/// GramMatrix of the undecided pairs of a tile in double precision.
 pub(crate) struct Doubles<'a, 'b> {
     center: &'a [f64],
     left: (&'a Block<'b>, &'a [f64]),
@@ -100,7 +100,7 @@ pub(crate) struct Doubles<'a, 'b> {
 
 impl<'a, 'b> Doubles<'a, 'b> {
     pub(crate) fn new(
-        rule: &'a ConeRule<'_>,
+        rule: &'a ConePredicate<'_>,
         left: (&'a Block<'b>, &'a [f64]),
         right: (&'a Block<'b>, &'a [f64]),
         undecided: &[(usize, usize)],

@@ -29,7 +29,7 @@ pub fn jpeg(pixels: &[u8], (height, width): (usize, usize), color: Color, qualit
 }
 
 fn not_encoded(why: impl std::fmt::Display) -> Error {
-    Error::data(format!("a picture could not be encoded: {why}"))
+    Error::invalid_data(format!("a picture could not be encoded: {why}"))
 }
 
 /// Bytes as text for a `data:` address (RFC 4648).

@@ -70,8 +70,8 @@ impl KeptRows {
     pub(crate) fn check_any(&self, path: &Path) -> Result<()> {
         let path = path.display();
         match (self.kept, self.dropped.len()) {
-            (0, 0) => Err(Error::data(format!("{path}: there is a header and no row of data"))),
-            (0, rows) => Err(Error::data(format!(
+            (0, 0) => Err(Error::invalid_data(format!("{path}: there is a header and no row of data"))),
+            (0, rows) => Err(Error::invalid_data(format!(
                 "{path}: each of the {rows} rows has a missing cell, so none is left; read fewer columns with --columns"
             ))),
             _ => Ok(()),

@@ -1,6 +1,6 @@
 //! The shell of a page that stands alone: its head, its style, its table of facts.
 
-const STYLE: &str = include_str!("page/style.css");
+const STYLE: &str = include_str!("html/style.css");
 
 /// A page with a title and a body.
 pub fn page(title: &str, body: &str) -> String {

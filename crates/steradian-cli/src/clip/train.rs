@@ -15,7 +15,7 @@ const REMEDY: &str = "learn from fewer frames with --train or --every, shrink th
                       holds 400 frames of bytes at most";
 
 /// A model and how it was learnt.
-pub struct Learnt {
+pub struct TrainedModel {
     /// The model.
     pub model: Model,
     /// Seconds of the fit; none when the model was there already.
@@ -24,7 +24,7 @@ pub struct Learnt {
     pub low_rank: Option<LowRank>,
 }
 
-impl Learnt {
+impl TrainedModel {
     /// Takes a frame of the clip apart: around its low-rank part where a pursuit has found that, else as the model sees it.
     pub fn separate(&self, separator: &Separator, frame: usize, pixels: &[u8]) -> Separated {
         match self.low_rank.as_ref().and_then(|low_rank| low_rank.of(frame)) {
@@ -49,12 +49,12 @@ impl LearnOptions {
     }
 
     /// Reads or learns the model for frames of this shape.
-    pub fn learn(&self, clip: &dyn Source, runner: &Local) -> Result<Learnt> {
+    pub fn learn(&self, clip: &dyn Source, runner: &Local) -> Result<TrainedModel> {
         let config = self.config()?;
         if let Some(path) = &self.model {
             let model = files::read_model(path)?;
             check_size(&model, clip)?;
-            return Ok(Learnt { model, seconds: None, low_rank: None });
+            return Ok(TrainedModel { model, seconds: None, low_rank: None });
         }
         let start = Instant::now();
         let range = self.train.clone().unwrap_or(0..clip.shape().samples);
@@ -67,7 +67,7 @@ impl LearnOptions {
             }
             _ => (with_clip_statistics(steradian::fit(&config, &frames, runner)?, &frames, runner)?, None),
         };
-        Ok(Learnt { model, seconds: Some(start.elapsed().as_secs_f64()), low_rank })
+        Ok(TrainedModel { model, seconds: Some(start.elapsed().as_secs_f64()), low_rank })
     }
 }
 
@@ -79,7 +79,7 @@ fn check_size(model: &Model, clip: &dyn Source) -> Result<()> {
     if model.shape.image == clip.shape().image {
         return Ok(());
     }
-    Err(Error::asked(format!(
+    Err(Error::invalid_argument(format!(
         "the model is for {} but the clip has {}; give a clip of the model's size, or shrink it with --scale",
         words(model.shape.image),
         words(clip.shape().image)

@@ -5,8 +5,8 @@
 //! | cos eta | `threshold` |
 //! | tau_i | n - `neighbours[i]` |
 //!
-//! Cosines of a tile come from a product in single precision; [`kernel::cone`](crate::kernel::cone) counts those that
-//! clear the threshold by more than their rounding error, and the [rule](super::ConeRule) decides the others. Cost: one
+//! GramMatrix of a tile come from a product in single precision; [`kernel::cone`](crate::kernel::cone) counts those that
+//! clear the threshold by more than their rounding error, and the [rule](super::ConePredicate) decides the others. Cost: one
 //! pair pass, n^2 D flops.
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::cone_rule::{ConeRule, Doubles, exact_cosine};
+use super::cone_predicate::{ConePredicate, Doubles, exact_cosine};
 use crate::data::block::Block;
 use crate::engine::fold::PairFold;
 use crate::error::Result;
@@ -26,16 +26,16 @@ pub(crate) const CONE_TILE_ROWS: usize = 512;
 
 /// Counts neighbours by tiles.
 #[derive(Debug)]
-pub struct Neighbours<'a> {
-    rule: ConeRule<'a>,
+pub struct ConeCounts<'a> {
+    rule: ConePredicate<'a>,
     samples: usize,
     /// Weights of the rows of each tile, measured when the tile is first met.
     weights: Vec<OnceLock<Vec<f64>>>,
 }
 
-impl<'a> Neighbours<'a> {
+impl<'a> ConeCounts<'a> {
     /// Samples that the rule calls near are neighbours.
-    pub fn new(rule: ConeRule<'a>, samples: usize) -> Self {
+    pub fn new(rule: ConePredicate<'a>, samples: usize) -> Self {
         let weights = (0..samples.div_ceil(CONE_TILE_ROWS)).map(|_| OnceLock::new()).collect();
         Self { rule, samples, weights }
     }
@@ -49,7 +49,7 @@ impl<'a> Neighbours<'a> {
         measured()
     }
 
-    /// Cosines of all pairs in single precision: left x right.
+    /// GramMatrix of all pairs in single precision: left x right.
     fn cosines(&self, (left, a_weights): (&Block<'_>, &[f64]), (right, b_weights): (&Block<'_>, &[f64])) -> Vec<f32> {
         let mut tile = vec![0.0; left.rows() * right.rows()];
         let (mut a, mut b) = (vec![0.0; left.rows() * panel::COLUMNS], vec![0.0; right.rows() * panel::COLUMNS]);
@@ -70,10 +70,10 @@ pub struct NeighbourCounts {
     /// Samples within the cone around each sample, itself included; 0 for a sample without direction.
     pub neighbours: Vec<u32>,
     /// Whether each sample has a direction.
-    pub speaks: Vec<bool>,
+    pub active: Vec<bool>,
 }
 
-impl PairFold for Neighbours<'_> {
+impl PairFold for ConeCounts<'_> {
     type Tile = (NeighbourCounts, NeighbourCounts);
     type Out = NeighbourCounts;
 
@@ -82,14 +82,14 @@ impl PairFold for Neighbours<'_> {
     }
 
     fn empty(&self) -> NeighbourCounts {
-        NeighbourCounts { neighbours: vec![0; self.samples], speaks: vec![false; self.samples] }
+        NeighbourCounts { neighbours: vec![0; self.samples], active: vec![false; self.samples] }
     }
 
-    fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile> {
+    fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile> {
         let (left_weights, right_weights) = (self.weights_of(left), self.weights_of(right));
         let tile = self.cosines((left, &left_weights), (right, &right_weights));
-        let speaks = |weights: &[f64]| weights.iter().map(|&w| w > 0.0).collect::<Vec<_>>();
-        let none = |weights: &[f64]| NeighbourCounts { neighbours: vec![0; weights.len()], speaks: speaks(weights) };
+        let active = |weights: &[f64]| weights.iter().map(|&w| w > 0.0).collect::<Vec<_>>();
+        let none = |weights: &[f64]| NeighbourCounts { neighbours: vec![0; weights.len()], active: active(weights) };
         let (mut a, mut b) = (none(&left_weights), none(&right_weights));
         let bounds = self.rule.bounds();
         let same = left.first() == right.first();
@@ -126,7 +126,7 @@ impl PairFold for Neighbours<'_> {
     fn place(&self, out: &mut NeighbourCounts, left: Range<usize>, right: Range<usize>, tile: Self::Tile) {
         for (rows, part) in [(left, tile.0), (right, tile.1)] {
             out.neighbours[rows.clone()].iter_mut().zip(part.neighbours).for_each(|(sum, count)| *sum += count);
-            out.speaks[rows].copy_from_slice(&part.speaks);
+            out.active[rows].copy_from_slice(&part.active);
         }
     }
 }

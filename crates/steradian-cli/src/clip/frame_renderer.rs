@@ -6,16 +6,16 @@ use steradian::{Local, Result, Source};
 use steradian_clips::{Palette, PaletteSums, Separated};
 use steradian_io::{Clip, Color};
 
-use super::apart::separate_all;
+use super::separate_frames::separate_all;
 
 /// Frames that the colours of the empty scene are told from, at most; they lie evenly in the clip.
 const PALETTE_FRAMES: usize = 200;
 
 /// How pictures of a clip are shown.
-pub struct Look(Option<Palette>);
+pub struct FrameRenderer(Option<Palette>);
 
 /// A frame and what was taken out of it, as they are shown.
-pub struct Shown<'a> {
+pub struct RenderedFrame<'a> {
     /// How pixels of frame and background are stored.
     pub color: Color,
     /// The frame.
@@ -26,7 +26,7 @@ pub struct Shown<'a> {
     pub mask: &'a [bool],
 }
 
-impl Look {
+impl FrameRenderer {
     /// In colour where the clip was read so, which takes a look at some of its frames; else in gray.
     pub fn of(clip: &Clip, runner: &Local, separate: impl Fn(usize, &[u8]) -> Separated + Sync) -> Result<Self> {
         if clip.colors(0).is_none() {
@@ -61,8 +61,8 @@ impl Look {
     }
 
     /// A frame, which is `gray` in gray, and its parts as they are shown.
-    pub fn shown<'a>(&self, clip: &Clip, frame: usize, gray: &'a [u8], parts: &'a Separated) -> Shown<'a> {
-        Shown {
+    pub fn shown<'a>(&self, clip: &Clip, frame: usize, gray: &'a [u8], parts: &'a Separated) -> RenderedFrame<'a> {
+        RenderedFrame {
             color: self.color(),
             frame: clip.colors(frame).map_or(Cow::Borrowed(gray), Cow::Owned),
             background: self.background(&parts.background),

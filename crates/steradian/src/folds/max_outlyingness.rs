@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -12,26 +12,26 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
-use crate::numeric::statistics::Spread;
+use crate::numeric::statistics::LocationScale;
 
 /// Deviations from a hyperplane within this many times the limit of flatness are rounding.
 const ON_PLANE: f64 = 10.0;
 
 /// Looks along the columns of some vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct FarthestAlong<'a> {
-    directions: Directions<'a>,
+pub struct MaxOutlyingness<'a> {
+    directions: WeightedRows<'a>,
     operand: Operand,
-    spreads: Vec<Spread>,
+    spreads: Vec<LocationScale>,
     flat: f64,
 }
 
-impl<'a> FarthestAlong<'a> {
+impl<'a> MaxOutlyingness<'a> {
     /// Where the bulk lies along each column is known; a spread up to `flat` is none.
     pub(crate) fn new(
-        directions: Directions<'a>,
+        directions: WeightedRows<'a>,
         vectors: &Matrix,
-        spreads: Vec<Spread>,
+        spreads: Vec<LocationScale>,
         flat: f64,
         element: ElementType,
     ) -> Self {
@@ -42,7 +42,7 @@ impl<'a> FarthestAlong<'a> {
 }
 
 /// For one sample with these projections. Where the bulk has no spread, a sample is on its plane or infinitely far.
-pub(crate) fn farthest(projections: &[f64], spreads: &[Spread], flat: f64) -> f64 {
+pub(crate) fn farthest(projections: &[f64], spreads: &[LocationScale], flat: f64) -> f64 {
     projections.iter().zip(spreads).fold(0.0, |most, (y, spread)| {
         let away = (y - spread.location).abs();
         if spread.scale > flat {
@@ -59,13 +59,13 @@ pub(crate) fn farthest(projections: &[f64], spreads: &[Spread], flat: f64) -> f6
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct FarthestSum(#[serde(with = "packed")] Vec<f64>);
 
-impl Fold for FarthestAlong<'_> {
+impl Fold for MaxOutlyingness<'_> {
     const NAME: &'static str = "outlyingness";
 
-    type Sum = FarthestSum;
+    type Accumulator = FarthestSum;
     type Out = Vec<f64>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a cell; all cells together hold the answer once
     }
 

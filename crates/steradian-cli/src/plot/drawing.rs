@@ -7,7 +7,7 @@ pub type Place = [f64; 2];
 
 /// A picture.
 #[derive(Debug)]
-pub struct Scene {
+pub struct Drawing {
     /// In pixels.
     pub width: f64,
     /// In pixels.
@@ -15,12 +15,12 @@ pub struct Scene {
     /// What it says to who cannot see it.
     pub title: String,
     /// Later ones cover earlier ones.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<Element>,
 }
 
 /// A part of a picture.
 #[derive(Debug)]
-pub enum Shape {
+pub enum Element {
     /// A straight line.
     Line {
         /// One end.

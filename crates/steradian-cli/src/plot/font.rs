@@ -3,7 +3,7 @@
 use tiny_skia::PathBuilder;
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use super::scene::Place;
+use super::drawing::Place;
 
 /// The one typeface.
 pub struct Typeface {

@@ -11,7 +11,7 @@ use steradian::{CancelToken, Iteration, Local, Progress, Result};
 use crate::errors::exception;
 
 /// How long the calling thread waits before it looks up: a tenth of the time in which Ctrl-C must be felt.
-const PATIENCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What the workers tell the calling thread.
 #[derive(Default)]
@@ -46,11 +46,13 @@ impl Board {
         self.changed.notify_all();
     }
 
-    /// Waits for the end of the work, at most [`PATIENCE`]; what is new since.
+    /// Waits for the end of the work, at most [`POLL_INTERVAL`]; what is new since.
     fn wait(&self) -> (VecDeque<Progress>, bool) {
         let news = self.news();
-        let (mut news, _) =
-            self.changed.wait_timeout_while(news, PATIENCE, |news| !news.done).unwrap_or_else(PoisonError::into_inner);
+        let (mut news, _) = self
+            .changed
+            .wait_timeout_while(news, POLL_INTERVAL, |news| !news.done)
+            .unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut news.passes), news.done)
     }
 }
@@ -76,10 +78,10 @@ pub fn run<T: Send>(
 ) -> PyResult<T> {
     let cancel = CancelToken::default();
     let board = Arc::new(Board::default());
-    let mut runner = Local::new(threads).map_err(exception)?.cancelled_by(cancel.clone());
+    let mut runner = Local::new(threads).map_err(exception)?.with_cancel_token(cancel.clone());
     if callback.is_some() {
         let board = Arc::clone(&board);
-        runner = runner.observed_by(move |progress| board.note(progress));
+        runner = runner.with_progress(move |progress| board.note(progress));
     }
     let mut raised = None;
     let result = std::thread::scope(|scope| {
@@ -109,7 +111,10 @@ pub fn run<T: Send>(
 }
 
 /// Runs `work` that cannot be cancelled on a thread of its own; Ctrl-C is raised at once and leaves the thread to itself.
-pub fn unattended<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+pub fn run_uninterruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
     let board = Arc::new(Board::default());
     let finish = Finish(Arc::clone(&board));
     let worker = std::thread::spawn(move || {
