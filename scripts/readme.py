@@ -3,7 +3,8 @@
 Usage: python3 scripts/readme.py [--write]
 
 Without an option, fails if python/README.md is not what README.md gives (part of `make lint`); with --write, writes it.
-Links and images are relative to the repository, which the package's page cannot show: links become text, images are left out.
+Links and images are relative to the repository, which the package's page cannot show: links become text, images are
+omitted.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SECTIONS = ("", "### Python", "## Install", "## Why steradian", "## When not to use it", "## Methods", "## Citation and license")
+SECTIONS = (
+    "",
+    "### Python",
+    "## Install",
+    "## Why steradian",
+    "## When not to use it",
+    "## Methods",
+    "## Citation and license",
+)
 """Headings of the sections to take; the first is the part above all headings."""
 HEADING = re.compile(r"^#{2,3} .*$", re.MULTILINE)
 LAST = """## Documentation
 
-The guides are in `docs/python` of the repository, the definitions in `docs/maths.md`, the measurements in `docs/truth.md`.
+The guides are in `docs/python` of the repository, the definitions in `docs/maths.md`, the accuracy in `docs/truth.md`.
 """
 
 

@@ -2,8 +2,8 @@
 
 Usage: python docs/figures/pca_vs_robust.py [--program PATH] [--output DIR]
 
-`make figures` builds the program and runs this. The data are generated: 140 samples along a line in the plane and a cluster
-of 60 outliers (30 %). The program fits one component by `pca` and by `robust` (the default) and flags outliers; nothing
+`make figures` builds the program and runs this. The data are generated: 140 samples along a line in the plane and a
+cluster of 60 outliers (30 %). The program fits one component by `pca` and by `robust` (the default) and flags outliers; nothing
 is computed here but the angles in the titles. Writes pca-vs-robust.png and outlier-map.png. Needs NumPy and Matplotlib.
 """
 
@@ -21,7 +21,7 @@ import matplotlib
 import numpy as np
 
 matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402  # the backend comes first
+import matplotlib.pyplot as plt  # the backend is selected first
 
 HERE = Path(__file__).resolve().parent
 TRUE_DIRECTION = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)])
