@@ -3,8 +3,8 @@
 Usage: python docs/figures/robust_total.py
 
 R = m^3 + 3 m s^2, where m and s are location and scale of the bulk of OD^(2/3); see "Total variance" in docs/maths.md
-and `mean_square` in crates/steradian/src/fit/total_variance.rs. Prints R / E[OD^2] - 1 for several spectra of the remaining
-dimensions, with 1,000,000 samples and a fixed seed. Needs NumPy.
+and `mean_square` in crates/steradian/src/fit/total_variance.rs. Prints R / E[OD^2] - 1 for several spectra of the
+remaining dimensions, with 1,000,000 samples and a fixed seed. Needs NumPy.
 """
 
 import numpy as np
