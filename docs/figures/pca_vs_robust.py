@@ -4,7 +4,7 @@ Usage: python docs/figures/pca_vs_robust.py [--program PATH] [--output DIR]
 
 `make figures` builds the program and runs this. The data are generated: 140 samples along a line in the plane and a
 cluster of 60 outliers (30 %). The program fits one component by `pca` and by `robust` (the default) and flags outliers;
-only the angles in the titles are computed here. Writes pca-vs-robust.png and outlier-map.png. Needs NumPy and Matplotlib.
+only the angles in the titles are computed here. Writes pca-vs-robust.png and outlier-map.png. Needs Matplotlib.
 """
 
 from __future__ import annotations
