@@ -1,11 +1,11 @@
-# Thin: each line is a command one could type.
+# Thin: each line is a command that could be typed.
 
 CARGO ?= cargo
-# The real data some tests read; they say so and skip where it is absent.
+# Real data that some tests read; without it they print the reason and skip.
 export STERADIAN_DATA ?= $(abspath ../shared/data)
-# The scripts that reference figures were made with; the same holds for them.
+# Scripts that the reference values were computed with; tests that need them skip without it, too.
 export STERADIAN_REFERENCE ?= $(abspath ../shared/reference)
-# Property tests draw the same problems every time, so that a change is judged by itself; `make explore` draws others.
+# Property tests use a fixed seed, so that a failure is due to the change; `make explore` uses a fresh one.
 export PROPTEST_RNG_SEED ?= 1999
 export HYPOTHESIS_PROFILE ?= same
 # Where cargo builds, and where Python's tools and the package under test live.
@@ -15,9 +15,9 @@ VENV := .venv
 MEASURE := .venv-measure/bin/python -m measure
 PROGRAM := $(TARGET)/release/steradian
 
-.PHONY: help check layers file-table test-scripts test-measure lint-measure release measure-wheel demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+.PHONY: help check layers file-table words test-scripts test-measure lint-measure release measure-wheel demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
 
-## The main job on a built-in scene: a clip taken apart, its report in steradian-demo/background/
+## Background subtraction on a synthetic scene; the report is steradian-demo/background/report.html
 demo:
 	@echo "Building the program with optimization; the first build takes a few minutes."
 	$(CARGO) run --release -p steradian-cli -- demo -o steradian-demo
@@ -29,7 +29,7 @@ help:
 	     { text = "" }' $(firstword $(MAKEFILE_LIST))
 
 ## The inner loop, under three minutes on a warm build: formatting, lints, types, layers, file table, unit tests
-check: $(VENV)/ready layers file-table
+check: $(VENV)/ready layers file-table words
 	$(CARGO) fmt --all --check
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
@@ -46,7 +46,11 @@ layers:
 file-table:
 	python3 scripts/file_table.py
 
-# Tests of the two checks above; they need no packages.
+## The vocabulary of all tracked text files, against the deny list in scripts/words.toml
+words:
+	python3 scripts/words.py
+
+# Tests of the three checks above.
 test-scripts:
 	python3 -m unittest discover -s scripts
 
@@ -63,7 +67,7 @@ test-measure: $(VENV)/ready
 ## All tests: library, files, command line, Python package, the report in a browser, examples in the docs
 test: test-rust test-measure test-python test-report test-paper
 
-## The tests on problems that were never drawn before
+## Run all tests with a fresh seed of the property tests
 explore:
 	PROPTEST_RNG_SEED=$$(date +%s) HYPOTHESIS_PROFILE=fresh $(MAKE) test
 
@@ -73,7 +77,7 @@ test-rust:
 test-python: $(TARGET)/debug/steradian install-python
 	$(VENV)/bin/python -m pytest -c python/pyproject.toml python/tests
 
-# The report of a clip in a real Chromium: playwright's, or the system's where that cannot be had; skips, and says so, without both.
+# The HTML report of a clip in Chromium: that of playwright, or the system's; without both the tests print the reason and skip.
 test-report: $(TARGET)/debug/steradian .venv-report/ready
 	STERADIAN=$(abspath $(TARGET))/debug/steradian .venv-report/bin/python -m pytest -rs -p no:cacheprovider crates/steradian-cli/tests/report
 
@@ -83,33 +87,39 @@ test-report: $(TARGET)/debug/steradian .venv-report/ready
 	which chromium chromium-browser google-chrome || .venv-report/bin/playwright install chromium || true
 	touch $@
 
-## The picture of a report in the README: that of the built-in scene, as a browser shows it
+## The screenshot docs/report.png: the HTML report of the synthetic scene in a browser
 picture: demo .venv-report/ready
 	.venv-report/bin/python crates/steradian-cli/tests/report/picture.py steradian-demo/background/report.html docs/report.png
 
-# The small form of the experiments, on what the tests of the package were run on.
+.PHONY: figures
+## The figures of the README and the guide: writes docs/pca-vs-robust.png and docs/outlier-map.png
+figures: $(VENV)/ready
+	$(CARGO) build --release --quiet -p steradian-cli
+	$(VENV)/bin/python docs/figures/pca_vs_robust.py --program $(TARGET)/release/steradian
+
+# The short form of the experiments, with the wheel of the package tests.
 test-paper: .venv-paper/ready install-python
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
 	.venv-paper/bin/python -m unittest experiments.test_experiments
 
-## Fits in Spark, in an environment of their own of 1 GB (not part of `make test`); needs Java 17 or later
+## Tests of Spark fits (not part of `make test`): installs 1 GB into .venv-spark, needs Java 17 or later
 test-spark: need-java .venv-spark/ready install-python
 	.venv-spark/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
 	.venv-spark/bin/python -m pytest -c python/pyproject.toml python/tests_spark
 
 need-java:
-	@java -version >/dev/null 2>&1 || { echo "Spark needs Java 17 or later, and there is no java; install it: apt-get install default-jre-headless"; exit 1; }
+	@java -version >/dev/null 2>&1 || { echo "java not found; Spark requires Java 17 or later: apt-get install default-jre-headless"; exit 1; }
 
 .venv-spark/ready: python/tests_spark/requirements.txt
 	python3 -m venv .venv-spark
 	.venv-spark/bin/pip install --quiet --requirement python/tests_spark/requirements.txt
 	touch $@
 
-# `cargo test` has built it already; this is for the Python tests alone.
+# Already built by `cargo test`; this rule is for `make test-python` alone.
 $(TARGET)/debug/steradian:
 	$(CARGO) build --quiet -p steradian-cli
 
-# The wheel as the tests meet it: built with checks on, installed beside what they need.
+# The wheel for tests: development profile (assertions on), installed with the dependencies of the tests.
 install-python: $(VENV)/ready
 	rm -rf $(TARGET)/wheels
 	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --profile dev --out $(TARGET)/wheels
@@ -121,11 +131,11 @@ $(VENV)/ready: python/pyproject.toml
 	$(VENV)/bin/pip install --quiet numpy scikit-learn --group python/pyproject.toml:dev
 	touch $@
 
-## The wheel for users, in dist/
+## Build the release wheel into dist/
 wheel: $(VENV)/ready
 	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --release --out dist
 
-## The wheel in an environment of nothing but numpy and scikit-learn: the five-minute guide runs there
+## Test the release wheel in an environment with only NumPy and scikit-learn (runs the five-minute guide)
 alone: wheel
 	rm -rf $(TARGET)/alone
 	python3 -m venv $(TARGET)/alone
@@ -134,9 +144,10 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: layers file-table test-scripts test-measure lint-measure install-python
+lint: layers file-table words test-scripts test-measure lint-measure install-python
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
+	python3 scripts/readme.py
 	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
 	$(VENV)/bin/ruff check python
@@ -179,7 +190,7 @@ measure-wheel: .venv-measure/ready wheel
 	.venv-measure/bin/pip install --quiet --requirement measure/requirements.txt
 	touch $@
 
-## Reproduces the tables and figures of the paper: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
+## Reproduce the tables and figures of the paper: writes experiments/report.md; ONLY=table1 runs one part, SMALL=1 a short form
 paper: .venv-paper/ready wheel
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
 	.venv-paper/bin/python -m experiments --scratch $(TARGET)/bench $(if $(ONLY),--only $(ONLY)) $(if $(SMALL),--small --output $(TARGET)/paper-small)
@@ -189,7 +200,7 @@ paper: .venv-paper/ready wheel
 	.venv-paper/bin/pip install --quiet --requirement experiments/requirements.txt
 	touch $@
 
-## Installs ffmpeg, which reads and writes video; tests of video skip without it (Debian, Ubuntu; needs root)
+## Install ffmpeg, which decodes and encodes video (Debian, Ubuntu; needs root); tests of video skip without it
 ffmpeg:
 	apt-get install --yes ffmpeg
 

@@ -3,11 +3,14 @@
 import contextlib
 import io
 import pathlib
+import subprocess
 import tempfile
+import tomllib
 import unittest
 
 import file_table
 import layers
+import words
 
 ORDER = ["root", "low", "high"]
 
@@ -137,6 +140,85 @@ class FileTable(Tree):
     def test_a_page_without_the_markers_fails(self):
         self.write({"ARCHITECTURE.md": "# Title\n"})
         self.assertEqual(self.run_table()[0], 1)
+
+
+class Words(Tree):
+    """The rules of scripts/words.toml, on files that break one of them each."""
+
+    def setUp(self):
+        super().setUp()
+        self.rules = tomllib.loads((words.ROOT / words.RULES).read_text())
+
+    def findings(self, files):
+        """Path and line of each finding, and the rules as one text."""
+        self.write(files)
+        found = words.check(self.root, sorted(files), self.rules)
+        return [(name, line) for name, line, _ in found], " ".join(rule for _, _, rule in found)
+
+    def test_clean_files_pass(self):
+        files = {
+            "README.md": "The background of a clip.\n",
+            "crates/a/src/one.rs": "/// A mean.\nstruct Mean;\nimpl Fold for Mean {\n    type Out = f64;\n}\n",
+            "crates/b/src/low/two.rs": "/// A sum.\nstruct Sum;\nimpl Fold for Sum {\n    type Out = f64;\n}\n",
+        }
+        self.assertEqual(self.findings(files), ([], ""))
+
+    def test_every_phrase_is_found(self):
+        # A bar keeps these lines themselves off the list.
+        planted = [
+            "spea|ks", "Spea|king", "who| may", "seen| from", "made| again", "by| fours", "how|-manieth", "thousand| million",
+            "under| way", "under|way", "go| on from", "goes| on from", "asked| wrong", "takes| its name", "fall| silent",
+            "taken| apart", "empty| scene", "whole| number", "whole| numbers", "not| a number", "where| they lie",
+            "where| it lies", "rows| elsewhere", "me|nd", "me|nded",
+        ]  # fmt: skip
+        for phrase in (text.replace("|", "") for text in planted):
+            places, rules = self.findings({"notes.txt": f"First line.\nA line with {phrase} in it.\n"})
+            self.assertEqual(places, [("notes.txt", 2)], phrase)
+            self.assertIn(f'"{phrase}" is on the deny list', rules)
+
+    def test_a_phrase_across_two_lines_of_a_comment_is_found(self):
+        for marker in ("", "// ", "/// ", "//! ", "# "):
+            text = f"{marker}One\n{marker}of the whole\n{marker}numbers.\n"
+            self.assertEqual(self.findings({"a.rs": text})[0], [("a.rs", 2)], marker)
+
+    def test_parts_of_longer_words_pass(self):
+        self.assertEqual(self.findings({"a.md": "Recommend amendments of loudspeakers.\n"})[0], [])
+
+    def test_an_opening_of_a_doc_comment_is_found(self):
+        for opening in ("What it does.", "Who reads it.", "Whose rows.", "The same for rows."):
+            places, rules = self.findings({"a.rs": f"/// A type.\nstruct A {{\n    /// {opening}\n    b: u8,\n}}\n"})
+            self.assertEqual(places, [("a.rs", 3)], opening)
+            self.assertIn("start with what the item is", rules)
+        self.assertEqual(self.findings({"a.rs": "/// The sample.\n// What follows is a comment.\n"})[0], [])
+
+    def test_a_denied_type_name_is_found_in_rust_and_python(self):
+        for name in self.rules["types"]["denied"]:
+            files = {"a.rs": f"mod b {{\n    pub(crate) enum {name} {{}}\n}}\n", "b.py": f"\n\nclass {name}(Base):\n    pass\n"}
+            places, rules = self.findings(files)
+            self.assertEqual(sorted(set(places)), [("a.rs", 2), ("b.py", 3)], name)
+            self.assertIn(f"the type name {name} is on the deny list", rules)
+        self.assertEqual(self.findings({"a.rs": "struct KeptRows;\nstruct NotFound;\n"})[0], [])
+
+    def test_a_type_name_that_is_declared_twice_is_found(self):
+        files = {
+            "crates/a/src/one.rs": "pub struct Point;\npub struct Model;\n",
+            "crates/b/src/low/two.rs": "use a::Model;\n\ntype Point = (f64, f64);\n",
+            "crates/b/tests/three.rs": "struct Point;\n",
+            "python/rust/src/model.rs": "pub struct Model;\n",
+        }
+        places, rules = self.findings(files)
+        self.assertEqual(places, [("crates/b/src/low/two.rs", 3)])
+        self.assertIn("the type name Point is also declared in crates/a/src/one.rs", rules)
+
+    def test_the_changelog_and_the_list_are_exempt_and_binary_files_are_skipped(self):
+        text = "A whole" + " number.\n"
+        self.assertEqual(self.findings({"CHANGELOG.md": text, "scripts/words.toml": text, "a.bin": text + "\0"})[0], [])
+
+    def test_tracked_files_are_listed(self):
+        self.write({"one.txt": "", "low/two words.txt": "", "three.txt": ""})
+        for command in (["init", "-q"], ["add", "one.txt", "low"]):
+            subprocess.run(["git", "-C", self.root, *command], check=True)
+        self.assertEqual(words.tracked(self.root), ["low/two words.txt", "one.txt"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the tests share: data with outliers, the golden cases, and the command line's program."""
+"""Fixtures of the tests: data with outliers, the golden cases, and the program of the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def golden() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The command line, which `make test` builds first."""
+    """The program of the command line, which `make test` builds first."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     path = Path(os.environ.get("STERADIAN_PROGRAM", target / "debug/steradian"))
     assert path.exists(), f"{path} is missing; run cargo build -p steradian-cli, or set STERADIAN_PROGRAM"
@@ -32,7 +32,7 @@ def program() -> str:
 
 @pytest.fixture
 def table() -> np.ndarray:
-    """200 samples near a plane in 6 dimensions, the last 20 far off it."""
+    """200 samples near a plane in 6 dimensions, the last 20 of them outliers."""
     rng = np.random.default_rng(5)
     samples = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)) + 0.1 * rng.standard_normal((200, 6)) + 3
     samples[180:] += 40 * rng.standard_normal(6)

@@ -1,6 +1,6 @@
-"""Angular embedding by its plainest formulas, in numpy and double precision: what the engine is held against.
+"""NumPy reference implementation of the angular embedding in float64.
 
-Rows are samples. A row that equals the center up to rounding has no direction; it is not counted and not kept.
+Rows are samples. A row that equals the center up to rounding has no direction; it is not in the support.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ EPSILON = np.finfo(float).eps
 
 
 def directions(X: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unit rows, zero where there is no direction, and which rows have one."""
+    """Unit rows, zero for rows without a direction, and the mask of rows with a direction."""
     away = X - center
-    length = np.linalg.norm(away, axis=1)
-    has_one = length > 8 * EPSILON * (np.linalg.norm(X, axis=1) + np.linalg.norm(center))
+    norm = np.linalg.norm(away, axis=1)
+    has_one = norm > 8 * EPSILON * (np.linalg.norm(X, axis=1) + np.linalg.norm(center))
     unit = np.zeros_like(away)
-    unit[has_one] = away[has_one] / length[has_one, None]
+    unit[has_one] = away[has_one] / norm[has_one, None]
     return unit, has_one
 
 
 def top(rows: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """The top d eigenvalues of rows' rows / m, their vectors as rows, and the eigenvalue that comes next."""
+    """The top d eigenvalues of rows' rows / m, their eigenvectors as rows, and the next eigenvalue."""
     _, singular, vectors = np.linalg.svd(rows, full_matrices=False)
     values = np.append(singular**2 / len(rows), 0.0)
     return values[:d], vectors[:d], values[d]
 
 
 def cone(unit: np.ndarray, has_one: np.ndarray, degrees: float, signed: bool) -> tuple[int, np.ndarray, np.ndarray]:
-    """The pivot, tau and who is kept."""
+    """The pivot, tau and the support."""
     cosines = unit @ unit.T if signed else np.abs(unit @ unit.T)
     np.fill_diagonal(cosines, 1.0)
     near = (cosines >= np.cos(np.deg2rad(degrees)) - 4 * EPSILON) & has_one & has_one[:, None]
@@ -39,5 +39,5 @@ def cone(unit: np.ndarray, has_one: np.ndarray, degrees: float, signed: bool) ->
 
 
 def sine(found: np.ndarray, exact: np.ndarray) -> float:
-    """The sine of the largest angle between two subspaces, each given by orthonormal rows."""
+    """The sine of the largest principal angle between two subspaces, each given by orthonormal rows."""
     return float(np.linalg.norm(found - (found @ exact.T) @ exact, 2))

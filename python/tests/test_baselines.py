@@ -1,4 +1,4 @@
-"""Methods of other people: their results beside plain numpy, their parts, their refusals."""
+"""Baselines: results against NumPy and scikit-learn, the two parts of pcp, errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from steradian import EMPCA, AngularEmbedding, GrassmannAverage, PrincipalCompon
 
 
 def split(seed: int = 0, shape: tuple[int, int] = (60, 40)) -> tuple[np.ndarray, np.ndarray]:
-    """A matrix of rank 2, and the same with every twentieth cell wrong."""
+    """A matrix of rank 2, and its copy with 5 % bad cells."""
     rng = np.random.default_rng(seed)
     low = rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1]))
     return low, low + np.where(rng.random(shape) < 0.05, rng.uniform(-9, 9, shape), 0)
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> float:
-    """The sine of the largest angle between the spans of orthonormal rows."""
+    """The sine of the largest principal angle between the spans of orthonormal rows."""
     return float(np.linalg.norm(a - a @ b.T @ b, 2))
 
 
@@ -66,26 +66,26 @@ def test_the_parts_of_the_command_line(program: str, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", mixed)
     parts = ["--low-rank", tmp_path / "low.npy", "--sparse", tmp_path / "sparse.npy"]
     command = [program, "fit", tmp_path / "x.npy", "-o", tmp_path / "model", "--method", "pcp", "--json", *parts]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     ours = PrincipalComponentPursuit(2).fit(mixed)
     np.testing.assert_array_equal(np.load(tmp_path / "low.npy"), ours.low_rank_.reshape(mixed.shape))
     np.testing.assert_array_equal(np.load(tmp_path / "sparse.npy"), ours.sparse_.reshape(mixed.shape))
     assert (tmp_path / "model").read_bytes() == ours._model.to_bytes()
-    assert told["solver"] is None
-    assert told["sine_bound"] is None
+    assert report["solver"] is None
+    assert report["sine_bound"] is None
     loaded = steradian.load(tmp_path / "model")
     assert isinstance(loaded, PrincipalComponentPursuit)
     assert not hasattr(loaded, "low_rank_")
 
 
-def test_memory_and_words_that_are_wrong(table: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=r"pcp needs about .* but may use 1.0 KiB"):
+def test_rejected_parameters(table: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"needs about .* with method pcp but may use 1.0 KiB"):
         PrincipalComponentPursuit(memory_limit=1024).fit(table)
     with pytest.raises(ValueError, match=r"trim = 0\.8"):
         GrassmannAverage(trim=0.8).fit(table)
-    with pytest.raises(ValueError, match="neither a share nor auto"):
+    with pytest.raises(ValueError, match="requires an integer number of components"):
         EMPCA("auto").fit(table)
-    with pytest.warns(UserWarning, match="rank 1, so there are 1 components, not 3"):
+    with pytest.warns(UserWarning, match="1 instead of 3 components: the low-rank part has rank 1"):
         PrincipalComponentPursuit(3, center="none").fit(np.outer(np.arange(1, 30.0), np.ones(20)))
 
 

@@ -1,4 +1,4 @@
-"""Good manners among scikit-learn's estimators."""
+"""Conformance with scikit-learn's conventions for estimators."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ ESTIMATORS = [
     AngularEmbedding(),
     AngularEmbedding.paper(2),
     AngularEmbedding.paper(2, 85),
-    AngularEmbedding(2, cells="clean"),
-    AngularEmbedding(2, screen=None, scale="mad"),
+    AngularEmbedding(2, method="cells"),
+    AngularEmbedding(2, method="angular", scaling="mad"),
+    AngularEmbedding(2, method="pca"),
+    AngularEmbedding(2, robust_scores=True, screen="none"),
     PCA(),
     EMPCA(),
     EMPCA(on_sphere=True),
@@ -82,7 +84,7 @@ def test_set_output(table: np.ndarray, kind: str) -> None:
 
 
 def frames(table: np.ndarray) -> dict[str, object]:
-    """The same numbers as data frames of many kinds."""
+    """The table as data frames of several kinds."""
     names = [f"f{j}" for j in range(table.shape[1])]
     pandas = pd.DataFrame(table, columns=names)
     in_pieces = pd.concat([pandas[[name]] for name in names], axis=1)

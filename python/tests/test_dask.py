@@ -1,4 +1,4 @@
-"""Fits on a real Dask cluster of two worker processes: the same bytes whatever happens to them."""
+"""Fits on a Dask cluster of two worker processes: identical bytes, also after failures of workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from distributed import Client, LocalCluster
 from sklearn.base import clone
 
 import steradian
-from steradian import PCA, AngularEmbedding, _parts
+from steradian import PCA, AngularEmbedding, _worker_tasks
 from steradian.dask import Partitions
 
 
@@ -60,19 +60,19 @@ def _bytes(model: Any) -> bytes:
 
 
 ESTIMATORS = {
-    "ae": AngularEmbedding(3, center="mean", screen=None, loss="squared_cosine"),
-    "angular": AngularEmbedding(3, screen=None),
+    "ae": AngularEmbedding(3, method="ae"),
+    "angular": AngularEmbedding(3, method="angular", loss="sine"),
     "robust": AngularEmbedding(3),
     "robust krylov": AngularEmbedding(3, solver="krylov"),
-    "mad": AngularEmbedding(2, scale="mad", screen=None),
-    "auto": AngularEmbedding("auto", screen=None, loss="squared_cosine", center="mean"),
+    "mad": AngularEmbedding(2, scaling="mad", screen="none"),
+    "auto": AngularEmbedding("auto", method="ae"),
     "pca": PCA(3),
     "tae": AngularEmbedding.paper(2, max_angle=60),
 }
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_answer_of_one_machine(client: Client, name: str) -> None:
+def test_the_result_of_one_machine(client: Client, name: str) -> None:
     X = _samples()
     alone = clone(ESTIMATORS[name]).fit(X)
     lazy = da.from_array(X, chunks=((100, 1, 250, 249), -1))
@@ -92,7 +92,7 @@ def test_a_cone_is_found_by_elimination_however_few_samples_there_are(cluster: L
     lazy = da.from_array(X, chunks=(250, -1))
     tae = AngularEmbedding.paper(2, max_angle=50)
     none = clone(tae).fit(lazy)
-    exact = clone(tae).fit(X, exact=True)
+    exact = clone(tae).set_params(exact=True).fit(X)
     assert json.loads(none._model.metadata)["elimination"]["recounted"] < 900
     assert (none.pivot_, none.tau_[none.pivot_]) == (exact.pivot_, exact.tau_[exact.pivot_])
     np.testing.assert_array_equal(none.support_, exact.support_)
@@ -101,7 +101,7 @@ def test_a_cone_is_found_by_elimination_however_few_samples_there_are(cluster: L
         assert _bytes(clone(tae).fit(lazy)) == _bytes(none)
 
 
-def test_the_same_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster) -> None:
+def test_identical_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster) -> None:
     X = da.from_array((_samples(900) * 4 + 100).clip(0, 255).astype(np.uint8), chunks=(200, -1))
     none = _bytes(AngularEmbedding(2).fit(X))
     with _cluster(1) as single, Client(single):
@@ -112,28 +112,28 @@ def test_the_same_bytes_on_two_workers_one_worker_and_none(cluster: LocalCluster
         assert none == _bytes(AngularEmbedding(2).fit(X.persist()))
 
 
-def test_neighbours_are_wished_onto_one_worker_unless_somebody_holds_them(client: Client) -> None:
+def test_adjacent_partitions_are_hinted_to_one_worker_unless_persisted(client: Client) -> None:
     lazy = da.from_array(_samples(800), chunks=(100, -1))
     partitions = Partitions(lazy, reader="a test")
-    places = partitions._places("pass")
-    wished = [places[f"pass-part-{i}"] for i in range(8)]
-    assert wished == sorted(wished)
-    assert [wished.count((worker,)) for worker in client.nthreads()] == [4, 4]
-    assert [places[part.key] for part in partitions._parts] == wished
-    assert [places[f"pass-merge-0-{i}"] for i in range(4)] == wished[::2]
-    assert [places[f"pass-merge-1-{i}"] for i in range(2)] == wished[::4]
-    assert places["pass-merge-2-0"] == wished[0]
-    assert not Partitions(lazy.persist(), reader="a test")._places("pass")
+    placement = partitions._placement("pass")
+    hints = [placement[f"pass-part-{i}"] for i in range(8)]
+    assert hints == sorted(hints)
+    assert [hints.count((worker,)) for worker in client.nthreads()] == [4, 4]
+    assert [placement[part.key] for part in partitions._parts] == hints
+    assert [placement[f"pass-merge-0-{i}"] for i in range(4)] == hints[::2]
+    assert [placement[f"pass-merge-1-{i}"] for i in range(2)] == hints[::4]
+    assert placement["pass-merge-2-0"] == hints[0]
+    assert not Partitions(lazy.persist(), reader="a test")._placement("pass")
 
 
-def test_rows_are_made_where_they_are_summed(client: Client) -> None:
-    everywhere = dask.delayed(lambda: 1.0)()
-    made = [dask.delayed(np.full)((50, 3), float(i)) * everywhere for i in range(4)]
+def test_rows_are_produced_where_they_are_reduced(client: Client) -> None:
+    shared = dask.delayed(lambda: 1.0)()
+    made = [dask.delayed(np.full)((50, 3), float(i)) * shared for i in range(4)]
     partitions = Partitions([part + 1 for part in made], reader="a test")
-    places = partitions._places("pass")
+    placement = partitions._placement("pass")
     for i, (part, before) in enumerate(zip(partitions._parts, made, strict=True)):
-        assert places[part.key] == places[before.key] == places[f"pass-part-{i}"] != ()
-    assert places[everywhere.key] == ()
+        assert placement[part.key] == placement[before.key] == placement[f"pass-part-{i}"] != ()
+    assert placement[shared.key] == ()
 
 
 def test_parts_may_be_arrays_frames_and_paths(client: Client, tmp_path: Path) -> None:
@@ -157,20 +157,20 @@ def test_parts_may_be_arrays_frames_and_paths(client: Client, tmp_path: Path) ->
 def test_images_unknown_lengths_and_empty_chunks(client: Client) -> None:
     images = _samples(200, 12).astype(np.float32).reshape(200, 3, 4)
     lazy = da.from_array(images, chunks=((50, 0, 150), -1, -1))
-    model = AngularEmbedding(2, screen=None).fit(lazy)
+    model = AngularEmbedding(2, screen="none").fit(lazy)
     assert model._model.image == (3, 4)
-    kept = lazy[lazy[:, 0, 0] < 1e9]
-    assert np.isnan(kept.shape[0])
-    assert _bytes(AngularEmbedding(2, screen=None).fit(kept)) == _bytes(model)
+    filtered = lazy[lazy[:, 0, 0] < 1e9]
+    assert np.isnan(filtered.shape[0])
+    assert _bytes(AngularEmbedding(2, screen="none").fit(filtered)) == _bytes(model)
     np.testing.assert_array_equal(model.transform(lazy).compute(), model.transform(images))
 
 
 def test_passes_have_names_and_are_reported(client: Client) -> None:
-    heard = []
+    received = []
     X = da.from_array(_samples(200, 5), chunks=(100, -1)).persist()
-    model = AngularEmbedding(2).fit(X, callback=heard.append)
-    assert [progress.pass_number for progress in heard] == list(range(1, model.n_passes_ + 1))
-    assert all(progress.bytes_read == progress.bytes_total == 200 * 5 * 8 for progress in heard)
+    model = AngularEmbedding(2).fit(X, callback=received.append)
+    assert [progress.pass_number for progress in received] == list(range(1, model.n_passes_ + 1))
+    assert all(progress.bytes_read == progress.bytes_total == 200 * 5 * 8 for progress in received)
     ran = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert {"steradian-mean", "steradian-outlyingness"} & set(ran)
 
@@ -186,7 +186,7 @@ def test_passes_have_names_and_are_reported(client: Client) -> None:
     assert not hasattr(fresh, "components_")
 
 
-def test_bad_numbers_are_named_by_their_row_and_the_earliest_wins(client: Client) -> None:
+def test_the_earliest_row_that_is_not_finite_is_reported(client: Client) -> None:
     X = _samples(400, 5)
     X[399, 2] = np.nan
     with pytest.raises(ValueError, match="row 399"):
@@ -205,7 +205,7 @@ def _whole(features: int = 4, dtype: type = np.float64) -> Any:
     ("X", "error", "words"),
     [
         ([_whole(), _whole(0), _whole(5)], ValueError, "partition 1: Found array with 0 feature"),
-        ([_whole(), _whole(5)], ValueError, "partition 1 .* 5 features .* one width"),
+        ([_whole(), _whole(5)], ValueError, "partition 1 .* 5 features .* equal features"),
         ([_whole(), _whole(dtype=np.float32)], ValueError, "float32 where the first has 4 of float64"),
         ([dask.delayed(list)("ab"), _whole()], ValueError, "partition 0: dtype <U1"),
         ([dask.delayed(np.ones)((0, 3))], ValueError, r"0 sample\(s\) while a minimum of 2"),
@@ -214,22 +214,22 @@ def _whole(features: int = 4, dtype: type = np.float64) -> Any:
         (da.ones((20, 6), chunks=(10, 6), dtype=complex), ValueError, "Complex data not supported"),
     ],
 )
-def test_what_is_refused_by_a_look(client: Client, X: Any, error: type, words: str) -> None:
+def test_partitions_that_are_rejected(client: Client, X: Any, error: type, words: str) -> None:
     with pytest.raises(error, match=words):
         AngularEmbedding(2).fit(X)
 
 
-def test_what_needs_pairs_of_samples_is_refused_with_a_remedy(client: Client) -> None:
+def test_options_that_compare_pairs_of_samples_are_rejected_with_a_remedy(client: Client) -> None:
     X = da.from_array(_samples(60, 4), chunks=(30, -1))
-    with pytest.raises(ValueError, match=r"exact count .* every pair of samples.*leave exact out"):
-        AngularEmbedding.paper(2, max_angle=60).fit(X, exact=True)
-    with pytest.raises(ValueError, match=r"automatic angle .* every pair of samples.*angle in degrees"):
+    with pytest.raises(ValueError, match=r"exact pivot search .* every pair of samples.*use exact=False"):
+        AngularEmbedding.paper(2, max_angle=60).set_params(exact=True).fit(X)
+    with pytest.raises(ValueError, match=r"automatic max_angle .* every pair of samples.*angle in degrees"):
         AngularEmbedding.paper(2, max_angle="auto").fit(X)
     with pytest.raises(ValueError, match="solver krylov"):
         AngularEmbedding(2, solver="gram").fit(X)
     with pytest.raises(ValueError, match=r"cells = .keep"):
-        AngularEmbedding(2, cells="clean").fit(X)
-    with pytest.raises(TypeError, match="reads data in memory"):
+        AngularEmbedding(2, method="cells").fit(X)
+    with pytest.raises(TypeError, match="EMPCA does not support Dask collections"):
         steradian.EMPCA(2).fit(X)
     model = AngularEmbedding(2).fit(X)
     with pytest.raises(TypeError, match="map_blocks"):
@@ -241,11 +241,15 @@ def test_what_needs_pairs_of_samples_is_refused_with_a_remedy(client: Client) ->
 
 
 def _pretend(version: str | None) -> None:
-    """Makes this process one with another version of the package."""
-    _parts._engine = type("Other", (), {"VERSION": version, "Job": _parts._engine.Job, "Sum": _parts._engine.Sum})
+    """Simulates another version of the package in this process."""
+    _worker_tasks._engine = type(
+        "Other",
+        (),
+        {"VERSION": version, "Job": _worker_tasks._engine.Job, "PartialResult": _worker_tasks._engine.PartialResult},
+    )
 
 
-def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> None:
+def test_a_worker_with_another_version_is_rejected_by_name(client: Client) -> None:
     X = da.from_array(_samples(60, 4), chunks=(30, -1))
     worker = next(iter(client.scheduler_info()["workers"]))
     try:
@@ -254,35 +258,37 @@ def test_a_worker_with_another_version_is_refused_by_name(client: Client) -> Non
             AngularEmbedding(2).fit(X)
     finally:
         client.restart_workers([worker])
-    # One that comes later meets the pass itself.
-    parcel = _parts.Parcel(steradian._engine.Job.mean(4).to_bytes(), "0.0.9")
-    assert "install one version" in str(_parts.sum_part(_samples(9, 4), parcel, 0, (9, 4, "float64", None)))
+    # A worker that joins later checks the version of the job.
+    job = _worker_tasks.SerializedJob(steradian._engine.Job.mean(4).to_bytes(), "0.0.9")
+    assert "install one version" in str(_worker_tasks.sum_part(_samples(9, 4), job, 0, (9, 4, "float64", None)))
 
 
-def _forget_the_package() -> None:
-    """Makes this process one that cannot import the package."""
+def _hide_the_package() -> None:
+    """Simulates a process that cannot import the package."""
     for name in [name for name in sys.modules if name.split(".")[0] == "steradian"]:
         sys.modules[name] = None  # type: ignore[assignment]
 
 
-def test_a_worker_without_the_package_is_refused_by_name(client: Client) -> None:
+def test_a_worker_without_the_package_is_rejected_by_name(client: Client) -> None:
     X = da.from_array(_samples(60, 4), chunks=(30, -1))
     worker = next(iter(client.scheduler_info()["workers"]))
-    client.run(_parts.version)  # so that the package is there to be lost
+    client.run(_worker_tasks.version)  # so that the package is loaded
     try:
-        client.run(_forget_the_package, workers=[worker])
-        with pytest.raises(TypeError, match=f"worker {worker} cannot use the package steradian .* install steradian"):
+        client.run(_hide_the_package, workers=[worker])
+        with pytest.raises(
+            TypeError, match=f"worker {worker} cannot import the package steradian .* install steradian"
+        ):
             AngularEmbedding(2).fit(X)
     finally:
         client.restart_workers([worker])
 
 
 def _load(path: str, first: int, last: int) -> np.ndarray:
-    time.sleep(0.02)  # as a disk would take
+    time.sleep(0.02)  # the time of a disk
     return np.load(path, mmap_mode="r")[first:last]
 
 
-def test_a_worker_killed_in_the_middle_leaves_the_same_bytes(client: Client, tmp_path: Path) -> None:
+def test_a_killed_worker_does_not_change_the_bytes(client: Client, tmp_path: Path) -> None:
     X = (_samples(800) * 4 + 100).clip(0, 255).astype(np.uint8)
     np.save(tmp_path / "X.npy", X)
     parts = [
@@ -307,7 +313,7 @@ def test_a_worker_killed_in_the_middle_leaves_the_same_bytes(client: Client, tmp
         assert victim not in client.run(os.getpid).values()
 
 
-def test_a_cluster_that_goes_away_is_a_clear_error(tmp_path: Path) -> None:
+def test_a_closed_client_is_a_clear_error(tmp_path: Path) -> None:
     cluster = _cluster(1)
     client = Client(cluster)
     lazy = da.from_array(_samples(100, 4), chunks=(50, -1))
@@ -321,7 +327,7 @@ def test_a_cluster_that_goes_away_is_a_clear_error(tmp_path: Path) -> None:
         cluster.close()
 
 
-def test_a_cluster_without_workers_is_said_and_given_up_after_its_own_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_warns_and_fails_after_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steradian.dask._PATIENCE", 0.2)
     with (
         dask.config.set({"distributed.scheduler.no-workers-timeout": "1s"}),
@@ -338,20 +344,20 @@ def test_a_cluster_without_workers_is_said_and_given_up_after_its_own_timeout(mo
         lazy = da.from_array(_samples(100, 4), chunks=(50, -1))
         with (
             pytest.warns(UserWarning, match="no workers during pass"),
-            pytest.raises(ConnectionError, match=r"went away during pass \d+ .*fit again"),
+            pytest.raises(ConnectionError, match=r"lost the Dask cluster during pass \d+ .*fit again"),
         ):
             model.fit(lazy, callback=leave)
         assert not hasattr(model, "components_")
 
 
-def test_a_scheduler_that_dies_in_mid_pass(tmp_path: Path) -> None:
+def test_a_scheduler_that_stops_during_a_pass(tmp_path: Path) -> None:
     cluster = _cluster(1)
     client = Client(cluster)
     slow = da.from_delayed(dask.delayed(_slow)(), (50, 4), np.float64)
     closer = threading.Timer(0.3, cluster.close)
     closer.start()
     try:
-        with pytest.raises(ConnectionError, match=r"went away during pass 1 .*fit again"):
+        with pytest.raises(ConnectionError, match=r"lost the Dask cluster during pass 1 .*fit again"):
             AngularEmbedding(2).fit(slow)
     finally:
         closer.join()

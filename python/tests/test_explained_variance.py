@@ -1,4 +1,4 @@
-"""Explained-variance ratios: fractions of a total of the same kind, for every estimator, through files and pickles."""
+"""Explained-variance ratios of every estimator, also after files and pickles."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ ESTIMATORS: dict[str, Any] = {
     "pca": PCA(2),
     "ae": AngularEmbedding.paper(2),
     "tae": AngularEmbedding.paper(2, 80),
-    "angular": AngularEmbedding(2, screen=None, loss="squared_cosine"),
+    "angular": AngularEmbedding(2, method="angular"),
     "robust": AngularEmbedding(2),
-    "robust scaled": AngularEmbedding(2, scale="mad"),
-    "cells": AngularEmbedding(2, cells="clean"),
+    "robust scaled": AngularEmbedding(2, scaling="mad"),
+    "cells": AngularEmbedding(2, method="cells"),
     "empca": EMPCA(2),
     "emae": EMPCA(2, on_sphere=True),
     "ga": GrassmannAverage(2, trim=0.0),
@@ -41,7 +41,7 @@ KINDS = ["clean", "contaminated", "rank-deficient", "heavy-tailed", "mostly zero
 
 
 def samples(kind: str, seed: int = 0, n: int = 80, features: int = 10) -> np.ndarray:
-    """A table of a kind."""
+    """Samples of a kind."""
     rng = np.random.default_rng(seed)
     low = rng.standard_normal((n, 2)) * [5, 3] @ rng.standard_normal((2, features))
     X = low + 0.3 * rng.standard_normal((n, features))
@@ -72,7 +72,7 @@ def require_ratios(ratio: np.ndarray) -> None:
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_ratios_sum_to_at_most_1(name: str, kind: str) -> None:
     if (name, kind) == ("cells", "mostly zero"):
-        # Cells that differ from the one frequent value of a feature are all cleaned, and nothing is left.
+        # All cells that differ from the frequent value of a feature are cleaned, so no direction remains.
         with pytest.raises(ValueError, match="no direction to find"):
             fitted(ESTIMATORS[name], samples(kind))
         return
@@ -91,8 +91,8 @@ def test_ratios_of_any_table(name: str, kind: str, seed: int, n: int, features: 
     X = samples(kind, seed, n, features).astype(dtype)
     try:
         model = fitted(ESTIMATORS[name], X)
-    except ValueError as refused:  # a narrow cone or cleaned cells may leave fewer directions
-        assert "n_components" in str(refused) or (name == "cells" and "no direction to find" in str(refused))  # noqa: PT017
+    except ValueError as error:  # a narrow cone or cleaned cells may leave fewer directions
+        assert "n_components" in str(error) or (name == "cells" and "no direction to find" in str(error))  # noqa: PT017
         return
     require_ratios(model.explained_variance_ratio_)
 
@@ -137,8 +137,8 @@ def saved(model: Any, folder: Path) -> Any:
     ids=["file", "pickle", "copy"],
 )
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_ratios_survive(name: str, again: Callable[[Any, Path], Any], tmp_path: Path) -> None:
-    # More numbers than a fit once measured the total of at once.
+def test_ratios_are_stored(name: str, again: Callable[[Any, Path], Any], tmp_path: Path) -> None:
+    # More values than one block of the computation of the total.
     X = (
         np.random.default_rng(6).standard_normal((700, 400)) * np.linspace(3, 1, 400)
         if name == "ae"
@@ -165,7 +165,7 @@ def test_the_robust_total_by_its_definition(table: np.ndarray) -> None:
     np.testing.assert_allclose(model.explained_variance_ratio_, model.explained_variance_ / total, rtol=1e-8)
 
 
-def test_a_file_without_a_total_is_told(table: np.ndarray, tmp_path: Path) -> None:
+def test_a_file_without_a_total_is_an_error(table: np.ndarray, tmp_path: Path) -> None:
     AngularEmbedding(2).fit(table).save(tmp_path / "new")
     content = (tmp_path / "new").read_bytes()
     size = int.from_bytes(content[:8], "little")
@@ -175,5 +175,5 @@ def test_a_file_without_a_total_is_told(table: np.ndarray, tmp_path: Path) -> No
     text = json.dumps(header).encode()
     (tmp_path / "old").write_bytes(len(text).to_bytes(8, "little") + text + content[8 + size :])
     model = AngularEmbedding.load(tmp_path / "old")
-    with pytest.raises(AttributeError, match="older version wrote it; fit again"):
+    with pytest.raises(AttributeError, match="older version has no total variance; fit again"):
         model.explained_variance_ratio_  # noqa: B018

@@ -1,4 +1,4 @@
-"""The golden cases through Python: numbers of an independent double-precision reference."""
+"""The golden cases: results of an independent float64 reference implementation."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ CASES = (
 
 
 def estimator(meta: dict) -> AngularEmbedding:
-    """What a case asks for."""
+    """The estimator of a case."""
     options = meta["config"]
-    asked = AngularEmbedding.paper(meta["d"], options.get("eta_deg"))
-    return asked.set_params(
+    paper = AngularEmbedding.paper(meta["d"], options.get("eta_deg"))
+    return paper.set_params(
         center=options["center"], cosine=options.get("mode", "abs"), recenter=options.get("recenter", False)
     )
 
@@ -54,8 +54,8 @@ def test_case(golden: Path, case: str, as_path: bool) -> None:
 
     near("mean", model.center_, "mean.npy")
     near("Q", model.components_.T, "Q.npy")
-    near("eig", model.angular_shares_, "eig.npy")
-    # Scores of u8 and f32 data are f32; the cases' tolerance is for the numbers before that rounding.
+    near("eig", model.angular_eigenvalues_, "eig.npy")
+    # Scores of u8 and f32 data are f32; the tolerance of the cases is for values before that rounding.
     if array.dtype == np.float64:
         near("transform", model.transform(X), "transform.npy")
         near("recon", model.inverse_transform(model.transform(X)), "recon.npy")

@@ -1,7 +1,7 @@
-"""No whole copy: peak memory of a fit, measured in a process of its own.
+"""No copy of the data: peak memory of a fit, measured in a separate process.
 
-What counts is anonymous memory (RssAnon), which pages of mapped files are not part of. It is sampled while the
-fit runs; the data are 8 to 30 times larger than what a fit may add.
+The measure is anonymous memory (RssAnon), without the pages of mapped files. It is sampled during the fit; the data are
+8 to 30 times larger than the accepted increase.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def test_fit_of_f32_in_fortran_order() -> None:
 
 def test_fit_of_every_other_row_and_of_integers() -> None:
     prepare = (
-        "rng = np.random.default_rng(0); whole = rng.integers(-99, 99, (16384, 4096), dtype={dtype!r})\n"
-        "whole[:, :6] *= 9; X = whole[::2]; size = X.nbytes"
+        "rng = np.random.default_rng(0); all_rows = rng.integers(-99, 99, (16384, 4096), dtype={dtype!r})\n"
+        "all_rows[:, :6] *= 9; X = all_rows[::2]; size = X.nbytes"
     )
     for dtype in ("int16", "int64"):
         extra, size = extra_memory(prepare.format(dtype=dtype), FIT)

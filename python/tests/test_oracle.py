@@ -1,4 +1,4 @@
-"""Random shapes, types and orders against the plain formulas."""
+"""Random shapes, dtypes and memory orders against the NumPy reference implementation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sklearn.base import clone
 from steradian import PCA, AngularEmbedding
 
 TOLERANCE = 1e-6
-"""What the engine certifies; data of at most 24 bits add rounding of their own."""
+"""The tolerance of the engine; f32 arithmetic adds rounding errors."""
 
 
 def layouts(X: np.ndarray) -> dict[str, np.ndarray]:
-    """The same numbers in other places of memory."""
+    """The table in several memory layouts."""
     n, features = X.shape
     padded = np.zeros((2 * n, 3 * features), X.dtype)
     padded[::2, ::3] = X
@@ -38,7 +38,7 @@ def layouts(X: np.ndarray) -> dict[str, np.ndarray]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[np.ndarray, int]:
-    """Samples of a few strong directions, noise and some far rows; and a number of components."""
+    """Samples with a few strong directions, noise and some outliers; and a number of components."""
     n, features = draw(st.integers(8, 70)), draw(st.integers(2, 40))
     d = draw(st.integers(1, min(4, features - 1, n - 2)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -64,7 +64,7 @@ def test_paper_is_the_formula(made: tuple[np.ndarray, int], solver: str, order: 
     assume(values[-1] - following > 1e-3)
     model = AngularEmbedding.paper(d).set_params(solver=solver).fit(layouts(X)[order])
     np.testing.assert_allclose(model.center_, mu, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(model.angular_shares_, values, atol=1e-5)
+    np.testing.assert_allclose(model.angular_eigenvalues_, values, atol=1e-5)
     assert oracle.sine(model.components_, vectors) < 2e-5
     assert model.sine_bound_ <= TOLERANCE
     assert model.converged_
@@ -80,18 +80,18 @@ def test_cone_is_the_formula(made: tuple[np.ndarray, int], degrees: float, signe
     X, d = made
     X = X.astype(float)
     unit, has_one = oracle.directions(X, X.mean(axis=0))
-    pivot, tau, kept = oracle.cone(unit, has_one, degrees, signed)
-    assume(kept.sum() > d + 1)
-    # A cosine that numpy rounds to the other side of the threshold would change counts.
+    pivot, tau, support = oracle.cone(unit, has_one, degrees, signed)
+    assume(support.sum() > d + 1)
+    # A cosine that NumPy rounds to the other side of the threshold would change tau.
     cosines = np.abs(unit @ unit.T)
     assume(np.abs(cosines - np.cos(np.deg2rad(degrees))).min() > 1e-12)
-    values, vectors, following = oracle.top(unit[kept], d)
+    values, vectors, following = oracle.top(unit[support], d)
     assume(values[-1] - following > 1e-3)
-    with pytest.warns(UserWarning, match="fewer than half") if 2 * kept.sum() < len(X) else _nothing():
+    with pytest.warns(UserWarning, match="fewer than half") if 2 * support.sum() < len(X) else _nothing():
         model = AngularEmbedding.paper(d, degrees).set_params(cosine="signed" if signed else "abs").fit(X)
     assert model.pivot_ == pivot
     np.testing.assert_array_equal(model.tau_, tau)
-    np.testing.assert_array_equal(model.support_, kept)
+    np.testing.assert_array_equal(model.support_, support)
     assert oracle.sine(model.components_, vectors) < 1e-5
 
 
@@ -114,7 +114,7 @@ def test_scores_and_back(made: tuple[np.ndarray, int]) -> None:
 
 @settings(max_examples=25)
 @given(tables())
-def test_every_place_in_memory_gives_the_same_bits(made: tuple[np.ndarray, int]) -> None:
+def test_memory_layouts_give_identical_bytes(made: tuple[np.ndarray, int]) -> None:
     X, d = made
     for estimator in (AngularEmbedding.paper(d), AngularEmbedding(d, n_directions=20), PCA(d)):
         models = {name: clone(estimator).fit(view) for name, view in layouts(X).items()}
@@ -135,7 +135,7 @@ def test_pca_is_the_formula(made: tuple[np.ndarray, int]) -> None:
     model = PCA(d).fit(X)
     np.testing.assert_allclose(model.explained_variance_, values * len(X) / (len(X) - 1), rtol=1e-5)
     assert oracle.sine(model.components_, vectors) < 2e-5
-    assert not hasattr(model, "angular_shares_")
+    assert not hasattr(model, "angular_eigenvalues_")
 
 
 class _nothing:  # noqa: N801

@@ -1,4 +1,4 @@
-"""Many fits at once: threads, forked processes, joblib's workers."""
+"""Concurrent fits: threads, forked processes, joblib's workers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def components(X: np.ndarray, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 def test_joblib(table: np.ndarray, backend: str) -> None:
-    components(table, 0)  # so that forked children inherit an engine that has been used
+    components(table, 0)  # so that forked children inherit an engine after use
     found = Parallel(n_jobs=2, backend=backend)(delayed(components)(table, seed) for seed in range(4))
     for seed, value in enumerate(found):
         np.testing.assert_array_equal(value, components(table, seed))
@@ -58,5 +58,5 @@ def test_n_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert threads(None) == 1
     for wrong in (0, 1.5, "two", True):
-        with pytest.raises(ValueError, match="is no number of threads"):
+        with pytest.raises(ValueError, match="is not supported; expected an integer >= 1"):
             threads(wrong)

@@ -1,4 +1,4 @@
-"""Parquet as pyarrow writes it: the program sees the numbers that numpy does."""
+"""Parquet files of pyarrow: the command line reads the values of the array."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_kinds_nulls_and_text(program, table, tmp_path):
     columns = {
         "name": [f"row {i}" for i in range(n)],
         "kind": pyarrow.array(["a", "b"] * (n // 2)).dictionary_encode(),
-        "whole": pyarrow.array(np.round(table[:, 0]).astype(np.int16)),
+        "integer": pyarrow.array(np.round(table[:, 0]).astype(np.int16)),
         "tiny": pyarrow.array((np.arange(n) % 256).astype(np.uint8)),
         "flag": pyarrow.array(table[:, 1] > 3),
         "real": pyarrow.array(table[:, 2], mask=np.arange(n) % 10 == 3),
@@ -51,7 +51,7 @@ def test_kinds_nulls_and_text(program, table, tmp_path):
     path = tmp_path / "table.parquet"
     parquet.write_table(pyarrow.table(columns), path, row_group_size=64)
     options = ("--row-names", "--columns", "numeric", "--missing", "drop")
-    wanted = np.column_stack(
+    expected = np.column_stack(
         [
             np.round(table[:, 0]).astype(np.int16),
             np.arange(n) % 256,
@@ -60,10 +60,10 @@ def test_kinds_nulls_and_text(program, table, tmp_path):
             table[:, 3].astype(np.float16),
         ]
     ).astype(np.float64)
-    np.save(tmp_path / "array.npy", wanted[np.arange(n) % 10 != 3])
+    np.save(tmp_path / "array.npy", expected[np.arange(n) % 10 != 3])
     np.testing.assert_array_equal(scores(program, path, *options), scores(program, tmp_path / "array.npy"))
-    asked = [program, "fit", path, "-o", tmp_path / "m.safetensors"]
-    refused = subprocess.run(list(map(str, asked)), capture_output=True, text=True, check=False)
-    assert refused.returncode == 3
+    command = [program, "fit", path, "-o", tmp_path / "m.safetensors"]
+    rejected = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert rejected.returncode == 3
     for word in ('"name" (text)', '"kind" (text)', '"when" (a time)', "--columns numeric takes the 5 columns"):
-        assert word in refused.stderr
+        assert word in rejected.stderr

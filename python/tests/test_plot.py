@@ -1,7 +1,7 @@
-"""Plots: one axes in, the same axes out, and the picture is the one that was looked at.
+"""Plots: each function returns the axes it draws on, and the figure equals the reviewed one.
 
-Pictures are compared without their texts, which differ between fonts. `STERADIAN_NEW_PICTURES=1` writes them anew:
-look at them before you commit.
+Figures are compared without their texts, which differ between fonts. `STERADIAN_NEW_FIGURES=1` writes them again:
+review them before you commit.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from matplotlib.testing.decorators import remove_ticks_and_titles
 
 from steradian import PCA, AngularEmbedding, ConeScreen, plot
 
-PICTURES = Path(__file__).parent / "pictures"
+FIGURES = Path(__file__).parent / "figures"
 NEAR = 12
-"""Root mean square of the differences of 8-bit pixels; versions of matplotlib smooth edges differently."""
+"""Largest root mean square of the differences of 8-bit pixels; versions of matplotlib smooth edges differently."""
 
 
 def marked() -> np.ndarray:
@@ -39,7 +39,7 @@ def marked() -> np.ndarray:
 
 
 def images() -> np.ndarray:
-    """Frames of 12 x 16 pixels: a gradient that brightens, a bar that comes and goes."""
+    """Frames of 12 x 16 pixels: a gradient and a bar of random intensities."""
     rng = np.random.default_rng(0)
     gradient, bar = np.tile(np.linspace(-1, 1, 16), (12, 1)), np.zeros((12, 16))
     bar[3:6] = 1
@@ -48,8 +48,8 @@ def images() -> np.ndarray:
     return frames.reshape(80, 12, 16).clip(0, 255).astype(np.uint8)
 
 
-def bundle() -> np.ndarray:
-    """A bundle of directions among scattered ones."""
+def concentrated() -> np.ndarray:
+    """Concentrated directions among scattered ones."""
     rng = np.random.default_rng(1)
     X = rng.standard_normal((200, 6))
     X[:120] = 5 * rng.standard_normal((120, 1)) * [1, 1, 0, 0, 0, 0] + 0.8 * rng.standard_normal((120, 6))
@@ -62,8 +62,10 @@ DRAWINGS: dict[str, Callable[[Axes | None], Axes]] = {
     "scree_of_pca": lambda ax: plot.scree(PCA(5).fit(marked()), ax=ax),
     "components": lambda ax: plot.components(AngularEmbedding(2).fit(images()), ax=ax),
     "score_pairs": lambda ax: plot.score_pairs(AngularEmbedding(2).fit(marked()), marked(), ax=ax),
-    "tau_curve": lambda ax: plot.tau_curve(AngularEmbedding.paper(1, 40).fit(bundle()), ax=ax),
-    "angle_histogram": lambda ax: plot.angle_histogram(AngularEmbedding.paper(1, 40).fit(bundle()), bundle(), ax=ax),
+    "tau_curve": lambda ax: plot.tau_curve(AngularEmbedding.paper(1, 40).fit(concentrated()), ax=ax),
+    "angle_histogram": lambda ax: plot.angle_histogram(
+        AngularEmbedding.paper(1, 40).fit(concentrated()), concentrated(), ax=ax
+    ),
 }
 
 
@@ -75,16 +77,16 @@ def closed() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_picture(name: str, tmp_path: Path) -> None:
+def test_figure(name: str, tmp_path: Path) -> None:
     figure, ax = plt.subplots(figsize=(4, 3), dpi=80, layout="constrained")
     assert DRAWINGS[name](ax) is ax
-    assert figure.axes == [ax], "one axes in, one axes out"
+    assert figure.axes == [ax], "no further axes"
     if name != "components":
         assert ax.get_xlabel()
         assert ax.get_ylabel()
     assert ax.get_title()
-    if os.environ.get("STERADIAN_NEW_PICTURES"):
-        figure.savefig(PICTURES / f"{name}-with-texts.png", dpi=110)
+    if os.environ.get("STERADIAN_NEW_FIGURES"):
+        figure.savefig(FIGURES / f"{name}-with-texts.png", dpi=110)
     if legend := ax.get_legend():
         legend.remove()
     for text in list(ax.texts):
@@ -93,9 +95,9 @@ def test_picture(name: str, tmp_path: Path) -> None:
     ax.set(xlabel="", ylabel="")
     figure.set_layout_engine("none")
     ax.set_position((0.05, 0.05, 0.9, 0.9))
-    drawn = (PICTURES if os.environ.get("STERADIAN_NEW_PICTURES") else tmp_path) / f"{name}.png"
+    drawn = (FIGURES if os.environ.get("STERADIAN_NEW_FIGURES") else tmp_path) / f"{name}.png"
     figure.savefig(drawn, metadata={"Software": None})
-    difference = compare_images(str(PICTURES / f"{name}.png"), str(drawn), tol=NEAR)
+    difference = compare_images(str(FIGURES / f"{name}.png"), str(drawn), tol=NEAR)
     assert difference is None, difference
 
 
@@ -121,7 +123,7 @@ def test_the_outlier_map_shows_the_numbers() -> None:
 
 
 def test_the_cone_of_a_screen() -> None:
-    X = bundle()
+    X = concentrated()
     screen = ConeScreen(40, center="mean").fit(X)
     model = AngularEmbedding.paper(1, 40).fit(X)
     np.testing.assert_allclose(screen.cone_angles(X), model.cone_angles(X), atol=1e-6)
@@ -135,10 +137,10 @@ def test_the_cone_of_a_screen() -> None:
 @pytest.mark.parametrize(
     ("draw", "words"),
     [
-        (lambda: plot.components(PCA(2).fit(marked())), r"give shape=\(height, width\) with 7 pixels"),
-        (lambda: plot.components(PCA(2).fit(marked()), shape=(2, 3)), "2 x 3 does not have 7 pixels"),
-        (lambda: plot.components(PCA(2).fit(images()), which=[2]), "not among the 2 of the model"),
-        (lambda: plot.score_pairs(PCA(1).fit(marked()), marked()), "not among the 1 components"),
+        (lambda: plot.components(PCA(2).fit(marked())), r"pass shape=\(height, width\) with 7 pixels"),
+        (lambda: plot.components(PCA(2).fit(marked()), shape=(2, 3)), r"shape = \(2, 3\) does not match 7 pixels"),
+        (lambda: plot.components(PCA(2).fit(images()), which=[2]), "exceeds the 2 components of the model"),
+        (lambda: plot.score_pairs(PCA(1).fit(marked()), marked()), "exceeds the 1 components"),
         (lambda: plot.tau_curve(AngularEmbedding(2).fit(marked())), "this model has no cone"),
     ],
 )

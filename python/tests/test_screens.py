@@ -1,4 +1,4 @@
-"""Screens on their own."""
+"""Screens without a decomposition."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ def test_golden_cones(golden: Path, case: str) -> None:
     assert screen.pivot_ == meta["pivot"]
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.45])
-def test_outlyingness_finds_outliers_of_any_kind(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 0.45])
+def test_outlyingness_finds_outliers_of_any_kind(fraction: float) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 5)) * [5, 3, 1, 1, 0.1]
-    wrong = np.arange(400) < share * 400
-    X[wrong] += [0, 0, 0, 0, 8]
+    outlier = np.arange(400) < fraction * 400
+    X[outlier] += [0, 0, 0, 0, 8]
     screen = OutlyingnessScreen().fit(X)
-    assert not screen.support_[wrong].any()
-    assert screen.support_[~wrong].mean() > 0.9
-    assert screen.outlyingness_[wrong].min() > screen.outlyingness_[~wrong].max()
+    assert not screen.support_[outlier].any()
+    assert screen.support_[~outlier].mean() > 0.9
+    assert screen.outlyingness_[outlier].min() > screen.outlyingness_[~outlier].max()
     assert screen.predict(np.array([[0.0, 0, 0, 0, 0], [0, 0, 0, 0, 9]])).tolist() == [1, -1]
 
 
 def test_more_than_half_on_a_plane() -> None:
-    """Whole numbers, so that pairs of samples point straight off the line."""
+    """Integers, so that some pairs of samples are orthogonal to the hyperplane."""
     rng = np.random.default_rng(1)
     X = rng.integers(0, 5, (100, 2)).astype(float)
     X[:70, 0] = 0
@@ -88,12 +88,12 @@ def test_before_another_estimator() -> None:
     X = rng.standard_normal((300, 3))
     y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(300)
     X[:60], y[:60] = 9 + 0.1 * rng.standard_normal((60, 3)), 40
-    trusted = OutlyingnessScreen().fit(np.column_stack([X, y])).support_
-    np.testing.assert_allclose(LinearRegression().fit(X[trusted], y[trusted]).coef_, [1, -2, 0.5], atol=0.1)
+    inlier = OutlyingnessScreen().fit(np.column_stack([X, y])).support_
+    np.testing.assert_allclose(LinearRegression().fit(X[inlier], y[inlier]).coef_, [1, -2, 0.5], atol=0.1)
     assert np.abs(LinearRegression().fit(X, y).coef_ - [1, -2, 0.5]).max() > 1
 
 
-def test_samples_at_the_center_are_not_trusted() -> None:
+def test_samples_at_the_center_are_outliers() -> None:
     X = np.vstack([np.zeros((2, 3)), np.eye(3), [[1, 0.1, 0], [1, 0, 0.1]]])
     screen = ConeScreen(45, center="none").fit(X)
     assert screen.fit_predict(X)[:2].tolist() == [-1, -1]
@@ -101,12 +101,12 @@ def test_samples_at_the_center_are_not_trusted() -> None:
     assert screen.tau_[:2].tolist() == [8, 8]
 
 
-def test_bad_requests(table: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="it must be above 0 and at most 90"):
+def test_rejected_parameters(table: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="max_angle = 91 degrees; expected an angle above 0 and at most 90"):
         ConeScreen(91).fit(table)
-    with pytest.raises(ValueError, match="n_directions = 0 is not a count"):
+    with pytest.raises(ValueError, match="n_directions = 0 is not supported; expected an integer >= 1"):
         OutlyingnessScreen(0).fit(table)
-    with pytest.raises(ValueError, match="center = 'top' is not known"):
+    with pytest.raises(ValueError, match="center = 'top' is not supported"):
         ConeScreen(center="top").fit(table)
     for screen in (ConeScreen(), OutlyingnessScreen()):
         with pytest.raises(NotFittedError):

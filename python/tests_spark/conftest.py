@@ -1,4 +1,4 @@
-"""Spark sessions on this machine alone; a process has one at a time, so a test that needs another stops the last."""
+"""Local Spark sessions; a process has one at a time, so a test that needs another one stops the last."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SETTINGS = (
 
 
 def pytest_configure() -> None:
-    """Workers are this interpreter; no session, that of the guide among them, listens to the network."""
+    """Workers use this interpreter; no session, including that of the guide, listens on the network."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     os.environ["PYSPARK_SUBMIT_ARGS"] = " ".join([*(f"--conf {setting}" for setting in _SETTINGS), "pyspark-shell"])
@@ -35,7 +35,7 @@ def _stop() -> None:
 
 def _start(master: str = "local[2,4]", **environment: str) -> SparkSession:
     _stop()
-    # A builder remembers what it was asked before; each session starts from one that was asked nothing.
+    # A builder keeps its options, so each session uses a new one.
     builder: Any = SparkSession.Builder().master(master)
     for name, value in environment.items():
         builder = builder.config(f"spark.executorEnv.{name}", value)
@@ -46,14 +46,14 @@ def _start(master: str = "local[2,4]", **environment: str) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def start() -> Iterator[Start]:
-    """Starts a session in the place of the last: its master, and variables of its workers' environment."""
+    """Starts a session in place of the last one, with its master and environment variables of its workers."""
     yield _start
     _stop()
 
 
 @pytest.fixture
 def spark(start: Start) -> SparkSession:
-    """A session of two cores that tries tasks four times."""
+    """A session of two cores that runs tasks up to four times."""
     active = SparkSession.getActiveSession()
     if active is not None and active.sparkContext._jsc is not None:
         plain = not any(name.startswith("spark.executorEnv.") for name, _ in active.sparkContext.getConf().getAll())

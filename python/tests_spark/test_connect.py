@@ -1,4 +1,4 @@
-"""A frame of Spark Connect, whose session is a client and has no context: the same bytes."""
+"""Data frames of Spark Connect, whose session has no context: identical bytes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ except ConnectionError as error:
 """
 
 
-def test_the_same_bytes_through_connect(tmp_path: Path) -> None:
-    # The server of such a session has an address of its own.
+def test_identical_bytes_through_connect(tmp_path: Path) -> None:
+    # The server of such a session has a separate address.
     arguments = os.environ["PYSPARK_SUBMIT_ARGS"]
     local = {"PYSPARK_SUBMIT_ARGS": f"--conf spark.connect.grpc.binding.address=127.0.0.1 {arguments}"}
     done = subprocess.run(
@@ -45,4 +45,4 @@ def test_the_same_bytes_through_connect(tmp_path: Path) -> None:
     digest, *scores = first.split()
     np.testing.assert_allclose([float(score) for score in scores], model.transform(X)[0], rtol=1e-9)
     assert digest == hashlib.sha256(model._model.to_bytes()).hexdigest()
-    assert "went away during pass 2" in second
+    assert "lost the Spark session during pass 2" in second

@@ -1,4 +1,4 @@
-"""Every example of the guide to Spark runs and prints what it says."""
+"""Every example of the guide to Spark runs with the output shown."""
 
 from __future__ import annotations
 

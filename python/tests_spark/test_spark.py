@@ -1,4 +1,4 @@
-"""Fits in a real Spark on this machine: the answer of one machine, the same bytes whatever happens to tasks."""
+"""Fits in a local Spark: the result of one machine, identical bytes also after failures of tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sklearn.base import clone
 
 import steradian
-from steradian import PCA, AngularEmbedding, _parts, _spark_parts
+from steradian import PCA, AngularEmbedding, _spark_tasks, _worker_tasks
 from steradian.spark import Partitions
 
 
@@ -33,7 +33,7 @@ def _samples(n: int = 600, features: int = 12) -> np.ndarray:
 
 
 def _arrays(spark: SparkSession, X: np.ndarray, cuts: list[int], element: str = "double") -> DataFrame:
-    """One column of arrays, in partitions of these many rows; they are made anew for every pass."""
+    """One column of arrays, in partitions of these sizes, which are recomputed in every pass."""
     ends = np.cumsum(cuts)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,17 +54,17 @@ def _bytes(model: Any) -> bytes:
 
 
 ESTIMATORS = {
-    "ae": AngularEmbedding(3, center="mean", screen=None, loss="squared_cosine"),
-    "angular": AngularEmbedding(3, screen=None),
+    "ae": AngularEmbedding(3, method="ae"),
+    "angular": AngularEmbedding(3, method="angular", loss="sine"),
     "robust": AngularEmbedding(3, n_directions=40),
-    "krylov": AngularEmbedding(3, center="mean", screen=None, loss="squared_cosine", solver="krylov"),
+    "krylov": AngularEmbedding(3, method="ae", solver="krylov"),
     "pca": PCA(3),
     "tae": AngularEmbedding.paper(2, max_angle=60),
 }
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_the_answer_of_one_machine_and_the_bytes_of_dask(spark: SparkSession, name: str) -> None:
+def test_the_result_of_one_machine_and_the_bytes_of_dask(spark: SparkSession, name: str) -> None:
     X = _samples()
     cuts = [100, 0, 1, 250, 249]
     frame = _arrays(spark, X, cuts)
@@ -77,7 +77,7 @@ def test_the_answer_of_one_machine_and_the_bytes_of_dask(spark: SparkSession, na
     assert _bytes(model) == _bytes(clone(ESTIMATORS[name]).fit(da.from_array(X, chunks=((100, 1, 250, 249), -1))))
 
 
-def test_the_same_bytes_on_one_core_and_two_and_again(start: Start) -> None:
+def test_identical_bytes_on_one_core_and_two(start: Start) -> None:
     X = _samples(900).astype(np.float32)
     cuts = [100] * 9
     found = []
@@ -97,7 +97,7 @@ def test_runs_are_merged_by_tasks_to_the_bytes_of_the_driver(
     frame = _arrays(spark, X, [20] * 19).persist()
     here = _bytes(PCA(2).fit(frame))
     monkeypatch.setattr("steradian.spark._SMALL", 0)
-    assert Partitions(frame, reader="a test")._most_here == 1
+    assert Partitions(frame, reader="a test")._driver_merges == 1
     assert here == _bytes(PCA(2).fit(frame)) == _bytes(PCA(2).fit(da.from_array(X, chunks=(20, -1))))
 
 
@@ -112,14 +112,14 @@ def test_columns_are_features_and_keep_their_names(spark: SparkSession) -> None:
     assert list(model.feature_names_in_) == names
     alone = PCA(2).fit(whole)
     assert _sine(model.components_, alone.components_) < 1e-9
-    # Scores are made of the features by name, whatever else there is and in whatever order.
+    # Scores use the features by name, in any order and among other columns.
     other = frame.selectExpr("'it' as name", "`f g`", "`d``e`", "`b.c`", "a")
     scores = model.transform(other)
     assert scores.columns == [*other.columns, "scores"]
     found = scores.collect()
     assert {row.name for row in found} == {"it"}
     np.testing.assert_allclose([row.scores for row in found], alone.transform(whole), rtol=1e-9, atol=1e-9)
-    with pytest.raises(ValueError, match=r"no column 'a', one of 3 that"):
+    with pytest.raises(ValueError, match=r"no column 'a', one of 3 missing features"):
         model.transform(frame.select("`b.c`"))
 
 
@@ -132,7 +132,7 @@ def test_columns_are_features_and_keep_their_names(spark: SparkSession) -> None:
         ("cast(x as array<int>) as x", "float64"),
     ],
 )
-def test_numbers_are_read_in_the_precision_of_their_type(spark: SparkSession, columns: str, element: str) -> None:
+def test_values_are_read_in_the_precision_of_their_type(spark: SparkSession, columns: str, element: str) -> None:
     frame = _arrays(spark, _samples(60, 3), [40, 20]).selectExpr(*columns.split(", ", 2))
     model = PCA(1).fit(frame)
     table = np.array([[float(x) for x in np.ravel(row)] for row in map(list, frame.collect())]).reshape(60, 3)
@@ -144,7 +144,7 @@ def test_numbers_are_read_in_the_precision_of_their_type(spark: SparkSession, co
     np.testing.assert_allclose(found, alone.transform(table.astype(element)), rtol=1e-4, atol=1e-4)
 
 
-def test_scores_are_those_of_one_machine_and_other_columns_stay(spark: SparkSession) -> None:
+def test_scores_equal_those_of_one_machine_and_other_columns_remain(spark: SparkSession) -> None:
     X = _samples(200, 6)
     model = PCA(2).fit(X)
     frame = _arrays(spark, X, [90, 0, 110]).selectExpr("monotonically_increasing_id() as id", "x")
@@ -166,50 +166,50 @@ def test_scores_are_those_of_one_machine_and_other_columns_stay(spark: SparkSess
         model.transform(frame.selectExpr("slice(x, 1, 3) as x")).collect()
 
 
-def test_a_worker_that_dies_and_a_task_that_fails_leave_the_same_bytes(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_killed_worker_and_a_failed_task_do_not_change_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
     X = _samples(300, 5)
     calm = _bytes(PCA(2).fit(_arrays(spark, X, [100, 100, 100])))
 
-    def stumble(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def fail_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
 
         partition = TaskContext.get().partitionId()
         yield from batches
-        # A partition fails once in every pass: the flag is gone after the first attempt.
-        flag = tmp_path / f"stumble-{partition}"
+        # A partition fails once per pass: the first attempt deletes the flag.
+        flag = tmp_path / f"fail-{partition}"
         if flag.exists():
             flag.unlink()
             if partition == 1:
                 os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError("a task that fails")
 
-    frame = _arrays(spark, X, [100, 100, 100]).mapInArrow(stumble, "x array<double>")
-    stumbled = []
+    frame = _arrays(spark, X, [100, 100, 100]).mapInArrow(fail_once, "x array<double>")
+    failed = []
 
-    def trip(progress: steradian.Progress) -> None:
+    def arm(progress: steradian.Progress) -> None:
         for partition in (1, 2):
-            flag = tmp_path / f"stumble-{partition}"
-            stumbled.append(not flag.exists())
+            flag = tmp_path / f"fail-{partition}"
+            failed.append(not flag.exists())
             flag.touch()
 
-    assert _bytes(PCA(2).fit(frame, callback=trip)) == calm
-    assert len(stumbled) == 6
-    assert all(stumbled)
+    assert _bytes(PCA(2).fit(frame, callback=arm)) == calm
+    assert len(failed) == 6
+    assert all(failed)
 
 
-def test_a_worker_that_dies_again_and_again(spark: SparkSession) -> None:
+def test_a_worker_that_is_killed_repeatedly(spark: SparkSession) -> None:
     def die(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         os.kill(os.getpid(), signal.SIGKILL)
         yield from batches
 
     frame = _arrays(spark, _samples(20, 3), [10, 10]).mapInArrow(die, "x array<double>")
     model = PCA(2)
-    with pytest.raises(RuntimeError, match=r"during looking at the partitions; .*smaller partitions"):
+    with pytest.raises(RuntimeError, match=r"repeatedly during reading the partition sizes, .*smaller partitions"):
         model.fit(frame)
     assert not hasattr(model, "components_")
 
 
-def test_bad_numbers_are_named_by_their_row_and_the_earliest_wins(spark: SparkSession) -> None:
+def test_the_earliest_row_that_is_not_finite_is_reported(spark: SparkSession) -> None:
     X = _samples(400, 5)
     X[399, 2] = np.nan
     X[123, 1] = np.inf
@@ -223,21 +223,21 @@ def test_bad_numbers_are_named_by_their_row_and_the_earliest_wins(spark: SparkSe
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("SELECT explode(array(array(1.0, 2.0), array(3.0))) AS x", "partition 0: row 1 has 1 numbers .* first has 2"),
-        ("SELECT explode(array(array(1.0D), null)) AS x", "partition 0: row 1 has no array but null"),
+        ("SELECT explode(array(array(1.0, 2.0), array(3.0))) AS x", "partition 0: row 1 has 1 values .* first has 2"),
+        ("SELECT explode(array(array(1.0D), null)) AS x", "partition 0: row 1 is null where an array is expected"),
         ("SELECT array(id, id) AS x FROM range(0, 9, 1, 2) WHERE id > 99", r"0 sample\(s\) while a minimum of 2"),
         ("SELECT IF(id < 5, array(id), array(id, id)) AS x FROM range(0, 10, 1, 2)", "partition 1 .* 2 features"),
-        ("SELECT array() AS x", "column 'x' does not hold numbers but array<void>"),
-        ("SELECT 1 AS a, 'b' AS b", "column 'b' does not hold numbers but string; leave it out"),
-        ("SELECT 1 AS a, array(1, 2) AS b", r"column 'b' of arrays is one of 2; .*df.select\(\"b\"\)"),
+        ("SELECT array() AS x", "column 'x' is not numeric but array<void>"),
+        ("SELECT 1 AS a, 'b' AS b", "column 'b' is not numeric but string; drop or encode it"),
+        ("SELECT 1 AS a, array(1, 2) AS b", r"column 'b' of arrays is one of 2 columns; .*df.select\(\"b\"\)"),
     ],
 )
-def test_what_is_refused_by_a_look(spark: SparkSession, query: str, words: str) -> None:
+def test_partitions_that_are_rejected(spark: SparkSession, query: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         PCA(1).fit(spark.sql(query))
 
 
-def test_vectors_of_mllib_are_answered_with_a_remedy(spark: SparkSession) -> None:
+def test_vectors_of_mllib_are_rejected_with_a_remedy(spark: SparkSession) -> None:
     from pyspark.ml.functions import array_to_vector, vector_to_array
     from pyspark.sql.functions import col
 
@@ -247,11 +247,11 @@ def test_vectors_of_mllib_are_answered_with_a_remedy(spark: SparkSession) -> Non
     assert PCA(1).fit(vectors.select(vector_to_array("v"))).n_features_in_ == 3
 
 
-def test_what_is_not_for_clusters(spark: SparkSession) -> None:
+def test_options_that_clusters_do_not_support(spark: SparkSession) -> None:
     frame = _arrays(spark, _samples(60, 4), [30, 30])
     with pytest.raises(ValueError, match="solver krylov"):
         AngularEmbedding(2, solver="gram").fit(frame)
-    with pytest.raises(TypeError, match="a Spark frame lies elsewhere"):
+    with pytest.raises(TypeError, match="EMPCA does not support Spark data frames"):
         steradian.EMPCA(2).fit(frame)
     model = PCA(2).fit(frame)
     with pytest.raises(TypeError, match="mapInPandas"):
@@ -260,30 +260,30 @@ def test_what_is_not_for_clusters(spark: SparkSession) -> None:
     assert _bytes(copy) == _bytes(model)
 
 
-def test_rows_that_move_between_passes_are_noticed(spark: SparkSession, tmp_path: Path) -> None:
-    def turn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def test_a_changed_row_order_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    def reverse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield batch.take(pa.array(np.arange(batch.num_rows)[::-1])) if (tmp_path / "turned").exists() else batch
+            yield batch.take(pa.array(np.arange(batch.num_rows)[::-1])) if (tmp_path / "reversed").exists() else batch
 
-    frame = _arrays(spark, _samples(60, 4), [30, 30]).mapInArrow(turn, "x array<double>")
+    frame = _arrays(spark, _samples(60, 4), [30, 30]).mapInArrow(reverse, "x array<double>")
     with pytest.raises(ValueError, match=r"partition 0, which begins at row 0, .* another order; .*persist\(\)"):
-        PCA(2).fit(frame, callback=lambda _: (tmp_path / "turned").touch())
+        PCA(2).fit(frame, callback=lambda _: (tmp_path / "reversed").touch())
 
 
 def test_passes_are_reported_and_a_stopped_session_is_a_clear_error(spark: SparkSession) -> None:
     frame = _arrays(spark, _samples(60, 4), [30, 30])
-    heard: list[steradian.Progress] = []
+    received: list[steradian.Progress] = []
     spark.sparkContext.setJobDescription("mine")
-    model = PCA(2).fit(frame, callback=heard.append)
+    model = PCA(2).fit(frame, callback=received.append)
     assert spark.sparkContext.getLocalProperty("spark.job.description") == "mine"
-    assert [(p.name, p.pass_number) for p in heard] == [("mean", 1), ("scatter", 2), ("distances", 3)]
-    assert all(p.bytes_read == p.bytes_total == 60 * 4 * 8 for p in heard)
-    with pytest.raises(ConnectionError, match=r"went away during pass 2 \(scatter\); .*fit again"):
+    assert [(p.name, p.pass_number) for p in received] == [("mean", 1), ("scatter", 2), ("distances", 3)]
+    assert all(p.bytes_read == p.bytes_total == 60 * 4 * 8 for p in received)
+    with pytest.raises(ConnectionError, match=r"lost the Spark session during pass 2 \(scatter\); .*fit again"):
         model.fit(frame, callback=lambda _: spark.stop())
     assert not hasattr(model, "components_")
 
 
-def test_workers_with_another_version_or_none_are_refused_by_name(start: Start, tmp_path: Path) -> None:
+def test_workers_with_another_version_or_none_are_rejected_by_name(start: Start, tmp_path: Path) -> None:
     package = tmp_path / "steradian"
     package.mkdir()
     (package / "__init__.py").write_text("")
@@ -293,13 +293,15 @@ def test_workers_with_another_version_or_none_are_refused_by_name(start: Start, 
         PCA(2).fit(frame)
     (package / "_engine.py").unlink()
     frame = _arrays(start(PYTHONPATH=str(tmp_path)), _samples(60, 4), [30, 30])
-    with pytest.raises(TypeError, match=rf"worker {os.uname().nodename} cannot use the package steradian .* install"):
+    with pytest.raises(
+        TypeError, match=rf"worker {os.uname().nodename} cannot import the package steradian .* install"
+    ):
         PCA(2).fit(frame)
 
 
-def test_a_sum_that_no_row_holds_is_answered_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("steradian._spark_parts._ROW_BYTES", 100)
-    found = pickle.loads(_spark_parts._result(3, np.zeros(100)).column(2)[0].as_py())
+def test_a_result_larger_than_a_row_is_an_error_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("steradian._spark_tasks._ROW_BYTES", 100)
+    found = pickle.loads(_spark_tasks._result(3, np.zeros(100)).column(2)[0].as_py())
     assert "krylov" in str(found)
 
 
@@ -311,9 +313,9 @@ def test_runs_are_subtrees_of_the_whole_tree() -> None:
         leaves = [chr(200 + i) for i in range(count)]
         runs = leaves
         while len(runs) > 1:
-            cut = range(0, len(runs), _spark_parts.RUN)
-            runs = [_parts.along_tree(runs[i : i + _spark_parts.RUN], merge) for i in cut]
-        assert runs[0] == _parts.along_tree(leaves, merge)
+            cut = range(0, len(runs), _spark_tasks.RUN)
+            runs = [_worker_tasks.tree_reduce(runs[i : i + _spark_tasks.RUN], merge) for i in cut]
+        assert runs[0] == _worker_tasks.tree_reduce(leaves, merge)
 
 
 def test_pyspark_is_not_imported_before_it_is_needed() -> None:

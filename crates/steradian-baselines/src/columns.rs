@@ -1,45 +1,48 @@
-//! Centered samples by columns, in memory, for trimmed averages of coordinates.
+//! Centered samples in memory, stored by columns, for trimmed averages of features.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
-//! | Z, samples minus the center and minus earlier components | `panels`, column after column | n x D |
+//! | Z, samples minus the center and minus earlier components | `panels`, column-major | n x D |
 //! | y = Z q | `project` | n |
 //!
-//! Columns are held in single precision for u8, u16 and f32 data, in double for f64. Threads share panels of
-//! [`PANEL_COLUMNS`] columns; sums over panels are added in order, so bits do not depend on threads.
+//! Columns are stored in the working precision: f32 for u8, u16 and f32 data, f64 for f64 data. A task processes a
+//! panel of [`PANEL_COLUMNS`] columns. Sums over panels are added in order, so results are bitwise identical for any
+//! number of threads.
 
 use pulp::Arch;
 use rayon::prelude::*;
-use steradian::{Block, BlockData, Element, Local, Result, Rows, Runner, Source};
+use steradian::data::{Block, BlockData, Element, Rows};
+use steradian::engine::Runner;
+use steradian::{Local, Result, Source};
 
-/// Columns that one task works on.
+/// Number of columns per panel.
 pub(crate) const PANEL_COLUMNS: usize = 128;
 
-/// A number that columns are held in.
-pub(crate) trait Number: Copy + Send + Sync + 'static {
-    /// An integer that sorts as the number does.
+/// The working precision of columns: f32 or f64.
+pub(crate) trait ColumnFloat: Copy + Send + Sync + 'static {
+    /// An integer with the order of the floating-point value.
     type Key: Ord + Copy + Send;
 
-    /// A key below those of all numbers.
+    /// A key below those of all values.
     const LOWEST: Self::Key;
-    /// A key above those of all numbers.
+    /// A key above those of all values.
     const HIGHEST: Self::Key;
 
-    /// From double precision.
+    /// Conversion from f64.
     fn narrow(x: f64) -> Self;
-    /// To double precision.
+    /// Conversion to f64.
     fn widen(self) -> f64;
     /// self + factor * x.
     fn plus(self, factor: Self, x: Self) -> Self;
-    /// The key of the number times the sign of another: 0 where that is 0.
+    /// The key of self * sign, where `sign` is -1, 0 or 1.
     fn signed_key(self, sign: Self) -> Self::Key;
-    /// The number of a key.
+    /// The value of a key.
     fn of_key(key: Self::Key) -> f64;
 }
 
-macro_rules! number {
+macro_rules! column_float {
     ($float:ty, $signed:ty, $unsigned:ty) => {
-        impl Number for $float {
+        impl ColumnFloat for $float {
             type Key = $signed;
 
             const LOWEST: $signed = <$signed>::MIN;
@@ -60,7 +63,7 @@ macro_rules! number {
                 self + factor * x
             }
 
-            // Negative numbers sort backwards by their bits; flipping all but the sign turns them round.
+            // The bits of negative values sort in reverse order; flipping all but the sign bit corrects this.
             #[inline(always)]
             fn signed_key(self, sign: Self) -> $signed {
                 let bits = (self * sign).to_bits() as $signed;
@@ -76,22 +79,22 @@ macro_rules! number {
     };
 }
 
-number!(f32, i32, u32);
-number!(f64, i64, u64);
+column_float!(f32, i32, u32);
+column_float!(f64, i64, u64);
 
-/// The samples.
+/// Centered samples by columns, in panels.
 pub(crate) struct Columns<F> {
     samples: usize,
     panels: Vec<Vec<F>>,
 }
 
-impl<F: Number> Columns<F> {
-    /// Reads all samples, seen from `center`.
+impl<F: ColumnFloat> Columns<F> {
+    /// Reads all samples and subtracts `center`. Cost: one pass.
     pub(crate) fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
         let (samples, features) = (source.shape().samples, source.shape().features);
         let widths = (0..features).step_by(PANEL_COLUMNS).map(|start| PANEL_COLUMNS.min(features - start));
         let mut panels: Vec<Vec<F>> = widths.map(|width| vec![F::narrow(0.0); width * samples]).collect();
-        let rows = steradian::Grid::new(samples, features, 0).block_rows();
+        let rows = steradian::engine::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             panels.par_iter_mut().enumerate().for_each(|(panel, columns)| {
                 place(block, panel * PANEL_COLUMNS, &center[panel * PANEL_COLUMNS..], samples, columns);
@@ -106,7 +109,7 @@ impl<F: Number> Columns<F> {
         self.panels.iter().map(|panel| panel.len() / self.samples).sum()
     }
 
-    /// Z q.
+    /// Z q, one value per sample.
     pub(crate) fn project(&self, q: &[f64], runner: &Local) -> Vec<F> {
         runner.compute(|| {
             let parts: Vec<Vec<F>> = self
@@ -135,19 +138,19 @@ impl<F: Number> Columns<F> {
         })
     }
 
-    /// One number for each column, by a function of the feature, its column and a room for keys. The function should be
-    /// inlined: it is compiled for the processor's vectors here.
+    /// One value per column, by a function of the feature, its column and a buffer for keys. The function should be
+    /// inlined, so that it is compiled for the SIMD instructions of the CPU here.
     #[inline(always)]
     pub(crate) fn each(&self, of: impl Fn(usize, &[F], &mut Vec<F::Key>) -> f64 + Sync, runner: &Local) -> Vec<f64> {
         runner.compute(|| {
-            let panel_of = |room: &mut Vec<F::Key>, (index, panel): (usize, &Vec<F>)| {
+            let panel_of = |keys: &mut Vec<F::Key>, (index, panel): (usize, &Vec<F>)| {
                 Arch::new().dispatch(
                     #[inline(always)]
                     || {
-                        // A plain loop: what iterators call would be compiled without the vectors.
+                        // A plain loop: closures of iterators would be compiled without these SIMD instructions.
                         let mut out = Vec::with_capacity(PANEL_COLUMNS);
                         for (j, column) in panel.chunks_exact(self.samples).enumerate() {
-                            out.push(of(index * PANEL_COLUMNS + j, column, room));
+                            out.push(of(index * PANEL_COLUMNS + j, column, keys));
                         }
                         out
                     },
@@ -157,7 +160,7 @@ impl<F: Number> Columns<F> {
         })
     }
 
-    /// Z - y q'.
+    /// Replaces Z by Z - y q'.
     pub(crate) fn deflate(&mut self, q: &[f64], y: &[F], runner: &Local) {
         let samples = self.samples;
         runner.compute(|| {
@@ -176,8 +179,8 @@ impl<F: Number> Columns<F> {
     }
 }
 
-/// Writes the columns of a panel that a block has, minus the center.
-fn place<F: Number>(block: &Block<'_>, first: usize, center: &[f64], samples: usize, columns: &mut [F]) {
+/// Writes the rows of a block, minus the center, to the columns of a panel.
+fn place<F: ColumnFloat>(block: &Block<'_>, first: usize, center: &[f64], samples: usize, columns: &mut [F]) {
     match block.data() {
         BlockData::U8(rows) => place_rows(&rows, block.first(), first, center, samples, columns),
         BlockData::U16(rows) => place_rows(&rows, block.first(), first, center, samples, columns),
@@ -186,7 +189,7 @@ fn place<F: Number>(block: &Block<'_>, first: usize, center: &[f64], samples: us
     }
 }
 
-fn place_rows<T: Element, F: Number>(
+fn place_rows<T: Element, F: ColumnFloat>(
     rows: &Rows<'_, T>,
     sample: usize,
     first: usize,
@@ -208,7 +211,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_sort_as_signed_numbers_do(a in -1e3f32..1e3, b in -1e3f32..1e3, sign in prop::sample::select(vec![-1.0f32, 0.0, 1.0])) {
+        fn keys_have_the_order_of_signed_values(a in -1e3f32..1e3, b in -1e3f32..1e3, sign in prop::sample::select(vec![-1.0f32, 0.0, 1.0])) {
             let (x, y) = (a * sign, b * sign);
             prop_assert_eq!(x < y, a.signed_key(sign) < b.signed_key(sign) && x != y);
             prop_assert_eq!(f32::of_key(a.signed_key(sign)), f64::from(x));

@@ -1,11 +1,10 @@
-//! Methods that others published, written anew on the sources, kernels and threads of [`steradian`], so that comparisons
-//! are fair.
+//! Baselines: published methods, implemented on the sources, kernels and threads of [`steradian`] for fair comparisons.
 //!
 //! | name | method | file |
 //! |---|---|---|
-//! | `empca` | PCA by expectation maximisation (Roweis 1998) | `orthogonal_iteration` |
-//! | `emae` | angular embedding without a matrix decomposition, the first future work of its paper | `orthogonal_iteration` |
-//! | `ga`, `tga` | the Grassmann average and its trimmed form (Hauberg, Feragen and Black 2014) | `grassmann` |
+//! | `empca` | PCA by expectation maximization (Roweis 1998) | `orthogonal_iteration` |
+//! | `emae` | angular embedding by the same iteration, without a matrix decomposition | `orthogonal_iteration` |
+//! | `ga`, `tga` | Grassmann average and trimmed Grassmann average (Hauberg, Feragen and Black 2014) | `grassmann` |
 //! | `pcp` | principal component pursuit (Candes et al. 2011) by inexact ALM (Lin, Chen and Ma 2010) | `pursuit` |
 //!
 //! ```
@@ -29,30 +28,47 @@ mod orthogonal_iteration;
 mod plan;
 mod pursuit;
 
-use steradian::{Config, Error, Local, Model, Result, Source};
+use steradian::engine::Runner;
+use steradian::{Config, Error, Local, Model, Plan, Result, Source};
 
 pub use method::{BASELINES, EMAE, EMPCA, GA, PCP, TGA, TRIM, fits_by_passes, is_baseline, preset};
 pub use plan::plan;
-pub use pursuit::{Pursuit, pursue};
+pub use pursuit::{Pursuit, principal_component_pursuit, run_pursuit};
 
-/// Fits a baseline to all samples of a source.
+/// Fits a baseline to all samples of a source: plans, then runs the plan.
+///
+/// # Errors
+/// For a configuration that does not suit the data or its memory limit, and those of the fit.
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    plan(config, source, steradian::Runner::threads(runner))?;
-    match config.method {
+    run(&plan(config, source, runner.threads())?, source, runner)
+}
+
+/// Runs the plan of a baseline.
+///
+/// # Errors
+/// Those of the fit.
+pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
+    let config = plan.request.config();
+    match config.method() {
         EMPCA | EMAE => orthogonal_iteration::fit(config, source, runner),
         GA | TGA => grassmann::fit(config, source, runner),
         PCP => pursuit::fit(config, source, runner),
-        other => Err(Error::asked(format!("the method {} is no baseline; fit it with steradian::fit", other.name()))),
+        other => Err(Error::invalid_argument(format!(
+            "method {} is not a baseline; fit it with the crate steradian",
+            other.name()
+        ))),
     }
 }
 
-/// The number of components, which baselines have to be told.
+/// The number of components, which must be an integer for baselines.
 fn count(config: &Config) -> Result<usize> {
-    match config.components {
-        steradian::Components::Count(count) => Ok(count),
-        _ => Err(Error::asked(format!(
-            "the method {} takes a number of components, neither a share nor auto; ask for a number",
-            config.method.name()
-        ))),
+    match config.n_components() {
+        steradian::ComponentCount::Count(count) => Ok(count),
+        _ => {
+            let method = config.method();
+            let problem =
+                format!("method {} requires an integer number of components; use an integer >= 1", method.name());
+            Err(Error::invalid_parameter("n_components", problem))
+        }
     }
 }

@@ -1,14 +1,15 @@
 //! The methods of this crate and their presets.
 
-use steradian::{Components, Config, Method, Weighting};
+use steradian::config::Weighting;
+use steradian::{ComponentCount, Config, Method};
 
 /// Classical PCA by expectation maximization (Roweis 1998).
 pub const EMPCA: Method = Method::other("empca");
-/// The paper's angular embedding by the same iteration, without a matrix decomposition.
+/// Angular embedding (Liu and Yu 2021) by the iteration of [`EMPCA`], without a matrix decomposition.
 pub const EMAE: Method = Method::other("emae");
 /// The Grassmann average (Hauberg et al. 2014).
 pub const GA: Method = Method::other("ga");
-/// The trimmed Grassmann average.
+/// The trimmed Grassmann average (Hauberg et al. 2014).
 pub const TGA: Method = Method::other("tga");
 /// Principal component pursuit (Candes et al. 2011): a low-rank and a sparse part.
 pub const PCP: Method = Method::other("pcp");
@@ -16,35 +17,34 @@ pub const PCP: Method = Method::other("pcp");
 /// The methods of this crate, in the order in which help lists them.
 pub static BASELINES: [Method; 5] = [EMPCA, EMAE, GA, TGA, PCP];
 
-/// The parameter of Grassmann averages: the fraction of samples left out at each end of a feature, up to 0.5, its median.
+/// Name of the parameter of Grassmann averages: the fraction of samples removed at each end of a feature, from 0 to
+/// 0.5; 0.5 gives the median.
 pub const TRIM: &str = "trim";
 
-/// Whether a method is one of [`BASELINES`].
+/// True if a method is one of [`BASELINES`].
 pub fn is_baseline(method: Method) -> bool {
     BASELINES.contains(&method)
 }
 
-/// Whether a method fits by passes over the data; the others read them once and then work in memory.
+/// True if a method fits by passes over the data; the other methods of this crate read them into memory.
 pub fn fits_by_passes(method: Method) -> bool {
     !matches!(method, GA | TGA | PCP)
 }
 
 /// The preset of any method, of this crate or of `steradian`.
-pub fn preset(method: Method, components: impl Into<Components>) -> Config {
-    let mut config = Config::new(method, components);
+pub fn preset(method: Method, components: impl Into<ComponentCount>) -> Config {
+    let config = Config::new(method, components);
     match method {
-        EMPCA | GA | TGA => config.tolerance = 1e-4,
-        EMAE => (config.tolerance, config.weighting) = (1e-4, Weighting::InverseNorm),
-        PCP => config.tolerance = 1e-7,
-        _ => {}
+        EMPCA => config.with_tolerance(1e-4),
+        EMAE => config.with_tolerance(1e-4).with_weighting(Weighting::InverseNorm),
+        GA => config.with_tolerance(1e-4).with_parameter(TRIM, 0.0),
+        TGA => config.with_tolerance(1e-4).with_parameter(TRIM, 0.5),
+        PCP => config.with_tolerance(1e-7),
+        _ => config,
     }
-    if matches!(method, GA | TGA) {
-        config.other.insert(TRIM.to_owned(), if method == TGA { 0.5 } else { 0.0 });
-    }
-    config
 }
 
-/// The trim of a configuration.
+/// The parameter [`TRIM`] of a configuration; 0 by default.
 pub(crate) fn trim(config: &Config) -> f64 {
-    config.other.get(TRIM).copied().unwrap_or(0.0)
+    config.parameter(TRIM).unwrap_or(0.0)
 }

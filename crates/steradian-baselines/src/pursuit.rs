@@ -1,12 +1,12 @@
-//! Principal component pursuit: the data as a low-rank part and a sparse part.
+//! Principal component pursuit: decomposition of the data into a low-rank part and a sparse part.
 //!
-//! minimise norm_*(L) + lambda norm_1(S) such that M = L + S, lambda = 1 / sqrt(max(n, D)) (Candes et al. 2011), by the
-//! inexact augmented Lagrangian of Lin, Chen and Ma (2010):
+//! Minimizes norm_*(L) + lambda norm_1(S) such that M = L + S, lambda = 1 / sqrt(max(n, D)) (Candes et al. 2011), by
+//! the inexact augmented Lagrangian of Lin, Chen and Ma (2010):
 //!
 //! | their symbol | here | shape |
 //! |---|---|---|
 //! | D, the data; centered here | `m` | n x D |
-//! | A, low-rank | what `t` becomes in a step | n x D |
+//! | A, low-rank | `t` after a step | n x D |
 //! | E, sparse | `s` | n x D |
 //! | Y, multipliers | `y` | n x D |
 //! | mu, rho | `mu`, [`GROWTH`] | |
@@ -14,98 +14,119 @@
 //! T = M - S + Y / mu = U Sigma V'; L = U (Sigma - 1 / mu)_+ V'; S = soft(M - L + Y / mu, lambda / mu);
 //! Y += mu (M - L - S); mu *= rho; until norm(M - L - S) <= tolerance * norm(M).
 //!
-//! The singular vectors of the smaller side come from T T', as many as are predicted to exceed 1 / mu and more where that
-//! was too few; then L = U f(Sigma) U'T. Squaring costs digits only of singular values below 1e-8 of the largest,
-//! which the threshold never comes near. Arrays lie in strips of [`STRIP`] columns of the larger side; a task owns a strip, or
-//! a tile of T T', so bits do not depend on threads. Cost of a step: (m + 4 r) n D flops for the smaller side m and rank r.
+//! The singular vectors of the smaller side are computed from T T': as many as are predicted to exceed 1 / mu, and more
+//! if that was too few. Then L = U f(Sigma) U'T. Squaring loses digits only of singular values below 1e-8 of the
+//! largest, far below the threshold. Arrays are stored in strips of [`STRIP`] columns of the larger side. A task owns a
+//! strip or a tile of T T', so results are bitwise identical for any number of threads. Cost per step: (m + 4 r) n D
+//! flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
-use steradian::linalg::{Matrix, View, add_product, product};
+use steradian::data::{Block, BlockData, Element, Rows};
+use steradian::engine::{Iteration, Runner};
+use steradian::fit::FittedSubspace;
+use steradian::fit::assemble;
+use steradian::linalg::{Matrix, MatrixView, add_product, product};
+use steradian::model::Certificate;
 use steradian::orthonormal::orthonormalize_in_order;
-use steradian::{Block, BlockData, Certificate, Config, Element, Found, Iteration, Local, Model, Result, Rows, Runner};
-use steradian::{Error, Source, assemble, center, top_eigenpairs};
+use steradian::solver::top_eigenpairs;
+use steradian::{Config, Local, Model, Plan, Result};
+use steradian::{Error, Source, center};
 
 use crate::count;
 use crate::plan::plan;
 
-/// Steps before giving up.
+/// Largest number of steps.
 const MAX_STEPS: usize = 1000;
-/// By how much mu grows in a step.
+/// Factor by which mu grows per step.
 const GROWTH: f64 = 1.5;
-/// mu begins at this over the largest singular value, and grows by ten million at most.
-const FIRST: f64 = 1.25;
-const MOST: f64 = 1e7;
-/// Columns of a strip.
+/// First value of mu times the largest singular value.
+const FIRST_MU: f64 = 1.25;
+/// Largest value of mu relative to its first value.
+const MAX_MU_GROWTH: f64 = 1e7;
+/// Number of columns of a strip.
 pub(crate) const STRIP: usize = 256;
-/// Singular vectors that are looked for at first.
+/// Number of singular vectors that the first step computes.
 const FIRST_RANK: usize = 10;
-/// Accuracy of singular vectors where not all are found.
-const VECTORS: f64 = 1e-9;
-/// Arrays of the size of the data that are held at once, and squares of the smaller side.
+/// Tolerance of singular vectors, as a sine, if not all are computed.
+const VECTOR_TOLERANCE: f64 = 1e-9;
+/// Number of arrays of the size of the data in memory.
 pub(crate) const ARRAYS: u64 = 4;
+/// Number of square matrices of the smaller side in memory.
 pub(crate) const SQUARES: u64 = 8;
 
-/// What the pursuit finds.
+/// Result of principal component pursuit.
 #[derive(Debug, Clone)]
 pub struct Pursuit {
     /// The subspace of the low-rank part.
     pub model: Model,
-    /// The low-rank part, the center added: n x D.
+    /// The low-rank part plus the center: n x D.
     pub low_rank: Matrix,
-    /// The rank of the low-rank part around the center.
+    /// The rank of the low-rank part without the center.
     pub rank: usize,
     /// The sparse part: n x D.
     pub sparse: Matrix,
 }
 
-/// Fits and keeps both parts.
-pub fn pursue(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
-    plan(config, source, runner.threads())?;
+/// Fits the model and returns both parts of the data.
+pub fn principal_component_pursuit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
+    run_pursuit(&plan(config, source, runner.threads())?, source, runner)
+}
+
+/// Runs the plan of a principal component pursuit.
+///
+/// # Errors
+/// Those of the fit.
+pub fn run_pursuit(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
+    let config = plan.request.config();
     let Searched { state, found, rank, passes_before } = search(config, source, runner)?;
     let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
     let model = assemble(config, found, passes_before, source, runner)?;
     Ok(Pursuit { model, low_rank, rank, sparse })
 }
 
-/// Fits and keeps the subspace alone.
+/// Fits the model without returning the parts.
 pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
     let Searched { state, found, passes_before, .. } = search(config, source, runner)?;
     drop(state);
     assemble(config, found, passes_before, source, runner)
 }
 
-/// What the iteration leaves.
+/// State and subspace after the iteration.
 struct Searched {
-    state: State,
-    found: Found,
+    state: AlmState,
+    found: FittedSubspace,
     rank: usize,
     passes_before: usize,
 }
 
 fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Searched> {
     let (shape, passes_before) = (source.shape(), runner.passes());
-    let (center, warning) = center::proven(&config.center, source, config.seed, runner)?;
-    let mut state = State::read(source, &center, runner)?;
+    let (center, warning) = center::checked_center(config.center(), source, config.seed(), runner)?;
+    let mut state = AlmState::read(source, &center, runner)?;
     let outcome = state.iterate(config, runner)?;
     let mut warnings: Vec<String> = warning.into_iter().collect();
-    let (asked, rank) = (count(config)?, outcome.left.columns());
+    let (n_components, rank) = (count(config)?, outcome.left.columns());
     if rank == 0 {
-        return Err(Error::data(format!(
-            "the low-rank part of {} samples x {} features is zero; all of it is sparse, there is no direction to find",
+        return Err(Error::invalid_data(format!(
+            "the low-rank part of {} x {} samples is zero, so there is no direction to find; use another method",
             shape.samples, shape.features
         )));
     }
-    if rank < asked {
-        warnings.push(format!("the low-rank part has rank {rank}, so there are {rank} components, not {asked}"));
+    if rank < n_components {
+        warnings.push(format!(
+            "the model has {rank} instead of {n_components} components: the low-rank part has rank {rank}"
+        ));
     }
     if !outcome.converged {
         warnings.push(format!(
-            "the relative residual is {:.1e} after {} steps, not {:.1e}; ask for a larger tolerance",
-            outcome.residual, outcome.steps, config.tolerance
+            "not converged: relative residual {:.1e} > tolerance {:.1e} after {} iterations; increase the tolerance",
+            outcome.residual,
+            config.tolerance(),
+            outcome.steps
         ));
     }
-    let vectors = runner.compute(|| state.components(&outcome.left, asked.min(rank)));
-    let found = Found {
+    let vectors = runner.compute(|| state.components(&outcome.left, n_components.min(rank)));
+    let found = FittedSubspace {
         center,
         vectors,
         eigenvalues: None,
@@ -116,8 +137,8 @@ fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Search
     Ok(Searched { state, found, rank, passes_before })
 }
 
-/// All columns of a strip of the larger side, in four arrays of `side` rows.
-struct Strip {
+/// A strip of the arrays M, S, Y and T of the iteration: `width` columns of the larger side, `side` rows, row-major.
+struct AlmStrip {
     width: usize,
     m: Vec<f64>,
     s: Vec<f64>,
@@ -125,14 +146,16 @@ struct Strip {
     t: Vec<f64>,
 }
 
-struct State {
-    /// Whether rows of a strip are samples; else they are features.
+/// State of the inexact augmented Lagrangian iteration (ALM): all strips.
+struct AlmState {
+    /// True if rows of a strip are samples, false if they are features.
     by_samples: bool,
     samples: usize,
     features: usize,
-    strips: Vec<Strip>,
+    strips: Vec<AlmStrip>,
 }
 
+/// Result of the iteration.
 struct Outcome {
     /// Left singular vectors of the low-rank part, largest first: side x rank.
     left: Matrix,
@@ -141,7 +164,8 @@ struct Outcome {
     converged: bool,
 }
 
-impl State {
+impl AlmState {
+    /// Reads all samples and subtracts the center. Cost: one pass.
     fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
         let (samples, features) = (source.shape().samples, source.shape().features);
         let by_samples = samples <= features;
@@ -149,10 +173,10 @@ impl State {
         let strip = |start: usize| {
             let width = STRIP.min(length - start);
             let zeros = || vec![0.0; side * width];
-            Strip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
+            AlmStrip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
         };
-        let mut strips: Vec<Strip> = (0..length).step_by(STRIP).map(strip).collect();
-        let rows = steradian::Grid::new(samples, features, 0).block_rows();
+        let mut strips: Vec<AlmStrip> = (0..length).step_by(STRIP).map(strip).collect();
+        let rows = steradian::engine::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             strips.par_iter_mut().enumerate().for_each(|(index, strip)| {
                 let start = index * STRIP;
@@ -173,20 +197,21 @@ impl State {
         Ok(Self { by_samples, samples, features, strips })
     }
 
-    /// Rows of a strip.
+    /// Number of rows of a strip: the smaller side of the data.
     fn side(&self) -> usize {
         self.samples.min(self.features)
     }
 
+    /// Iterates until the relative residual is below the tolerance, at most [`MAX_STEPS`] steps.
     fn iterate(&mut self, config: &Config, runner: &Local) -> Result<Outcome> {
         let lambda = 1.0 / (self.samples.max(self.features) as f64).sqrt();
         self.strips.iter_mut().for_each(|strip| strip.t.copy_from_slice(&strip.m));
         let gram = runner.compute(|| self.gram());
         let frobenius = (0..self.side()).map(|i| gram[(i, i)]).sum::<f64>().sqrt();
-        let spectral = top_eigenpairs(&gram, 1, VECTORS, config.seed, runner)?.0[0].max(0.0).sqrt();
+        let spectral = top_eigenpairs(&gram, 1, VECTOR_TOLERANCE, config.seed(), runner)?.0[0].max(0.0).sqrt();
         if spectral == 0.0 {
-            return Err(Error::data(format!(
-                "all {} rows are equal to the center; there is no direction to find",
+            return Err(Error::invalid_data(format!(
+                "all {} rows are equal to the center, so there is no direction to find; use rows that differ",
                 self.samples
             )));
         }
@@ -195,8 +220,8 @@ impl State {
         self.strips.par_iter_mut().for_each(|strip| {
             strip.y.iter_mut().zip(&strip.m).for_each(|(y, m)| *y = m / dual);
         });
-        let mut mu = FIRST / spectral;
-        let most = mu * MOST;
+        let mut mu = FIRST_MU / spectral;
+        let most = mu * MAX_MU_GROWTH;
         let mut predicted = FIRST_RANK.min(self.side());
         for step in 1.. {
             runner.compute(|| self.strips.par_iter_mut().for_each(|strip| strip.target(mu)));
@@ -210,8 +235,8 @@ impl State {
             mu = (mu * GROWTH).min(most);
             let residual = squares.iter().sum::<f64>().sqrt() / frobenius;
             runner.iterated("pursuit", Iteration { step, residual, rank: Some(rank) })?;
-            if residual < config.tolerance || step == MAX_STEPS {
-                let converged = residual < config.tolerance;
+            if residual < config.tolerance() || step == MAX_STEPS {
+                let converged = residual < config.tolerance();
                 return Ok(Outcome { left: vectors, residual, steps: step, converged });
             }
         }
@@ -229,11 +254,11 @@ impl State {
     ) -> Result<(Vec<f64>, Matrix)> {
         let side = self.side();
         loop {
-            let (values, vectors) = top_eigenpairs(gram, *predicted, VECTORS, config.seed, runner)?;
+            let (values, vectors) = top_eigenpairs(gram, *predicted, VECTOR_TOLERANCE, config.seed(), runner)?;
             let sigma: Vec<f64> = values.iter().map(|l| l.max(0.0).sqrt()).collect();
             let rank = sigma.iter().take_while(|s| **s > threshold).count();
             if rank < sigma.len() || rank == side {
-                // One more than were needed shows that there are no others; Lin, Chen and Ma predict the same.
+                // One vector more than needed shows that no other exceeds the threshold, as in Lin, Chen and Ma (2010).
                 *predicted = (rank + 1).min(side);
                 return Ok((sigma[..rank].to_vec(), vectors.first_columns(rank)));
             }
@@ -241,7 +266,7 @@ impl State {
         }
     }
 
-    /// T T'; tiles belong to tasks, and strips are added in order.
+    /// T T'. A task computes a tile and adds the strips in order.
     fn gram(&self) -> Matrix {
         let side = self.side();
         let tile = side.div_ceil(4).next_multiple_of(8).clamp(16, 192);
@@ -252,9 +277,9 @@ impl State {
             .map(|&(i, j)| {
                 let (a, b) = (&ranges[i], &ranges[j]);
                 let mut out = vec![0.0; a.len() * b.len()];
-                for Strip { width, t, .. } in &self.strips {
-                    let left = View::new(&t[a.start * width..], a.len(), *width);
-                    let right = View::new(&t[b.start * width..], b.len(), *width);
+                for AlmStrip { width, t, .. } in &self.strips {
+                    let left = MatrixView::new(&t[a.start * width..], a.len(), *width);
+                    let right = MatrixView::new(&t[b.start * width..], b.len(), *width);
                     add_product(&mut out, left, right.transposed(), 1.0);
                 }
                 out
@@ -280,7 +305,7 @@ impl State {
         // L'U is V times the shrunk singular values, whose columns are orthogonal up to rounding.
         let mut vectors = Matrix::zeros(self.features, d);
         for (strip, out) in self.strips.iter().zip(vectors.data_mut().chunks_mut(STRIP * d)) {
-            add_product(out, View::new(&strip.t, self.samples, strip.width).transposed(), top.view(), 1.0);
+            add_product(out, MatrixView::new(&strip.t, self.samples, strip.width).transposed(), top.view(), 1.0);
         }
         orthonormalize_in_order(&mut vectors);
         vectors
@@ -289,8 +314,8 @@ impl State {
     /// The low-rank part with the center added, and the sparse part, n x D.
     fn into_parts(self, center: &[f64]) -> (Matrix, Matrix) {
         let (samples, features, by_samples) = (self.samples, self.features, self.by_samples);
-        // What is not asked for goes before what is asked for comes.
-        let strips: Vec<_> = self.strips.into_iter().map(|Strip { width, s, t, .. }| (width, [t, s])).collect();
+        // M and Y are dropped before the results are allocated.
+        let strips: Vec<_> = self.strips.into_iter().map(|AlmStrip { width, s, t, .. }| (width, [t, s])).collect();
         let [mut low_rank, sparse] = [0, 1].map(|part| {
             let mut out = Matrix::zeros(samples, features);
             for (index, (width, parts)) in strips.iter().enumerate() {
@@ -312,7 +337,7 @@ impl State {
     }
 }
 
-/// U f U', which makes L out of T: in two factors, or as one square where that takes fewer operations.
+/// The factor U f U' of L = U f U'T: as two factors, or as one square matrix if that takes fewer operations.
 enum Shrink {
     Factors { left: Matrix, right: Matrix },
     Square(Matrix),
@@ -332,11 +357,11 @@ impl Shrink {
         }
     }
 
-    /// L in place of T, in a strip of this width.
+    /// Replaces T by L in a strip of this width.
     fn apply(&self, t: &mut Vec<f64>, width: usize) {
         let times = |a: &Matrix, b: &[f64]| {
             let mut out = vec![0.0; a.rows() * width];
-            add_product(&mut out, a.view(), View::new(b, a.columns(), width), 1.0);
+            add_product(&mut out, a.view(), MatrixView::new(b, a.columns(), width), 1.0);
             out
         };
         *t = match self {
@@ -346,7 +371,7 @@ impl Shrink {
     }
 }
 
-impl Strip {
+impl AlmStrip {
     /// T = M - S + Y / mu.
     fn target(&mut self, mu: f64) {
         let inverse = 1.0 / mu;
@@ -354,7 +379,7 @@ impl Strip {
         self.t.iter_mut().zip(sources).for_each(|(t, ((m, s), y))| *t = m - s + y * inverse);
     }
 
-    /// L = U f U'T in place of T, then S and Y; returns the sum of squares of M - L - S.
+    /// Replaces T by L = U f U'T and updates S and Y; returns the sum of squares of M - L - S.
     fn step(&mut self, shrink: &Shrink, lambda: f64, mu: f64) -> f64 {
         shrink.apply(&mut self.t, self.width);
         let (threshold, inverse) = (lambda / mu, 1.0 / mu);
@@ -371,7 +396,7 @@ impl Strip {
     }
 }
 
-/// Hands some rows and columns of a block, minus the center, to `put`.
+/// Passes some rows and columns of a block, minus the center, to `put`.
 fn place(
     block: &Block<'_>,
     rows: std::ops::Range<usize>,

@@ -1,38 +1,39 @@
-//! A model applied to data, block in, block out, for `transform` and `reconstruct`.
+//! Streaming application of a model to data, block by block, for `transform` and `reconstruct`.
 
-use steradian::{Block, Model, Result, Shape, Source};
+use steradian::data::{Block, Shape};
+use steradian::{Model, Result, Source};
 use steradian_io::NpyWriter;
 
 use crate::args::ApplyArgs;
 use crate::files;
-use crate::outcome::{Outcome, warn};
+use crate::outcome::{CommandResult, warn};
 use crate::render::print;
-use crate::work::{Work, notes};
+use crate::session::{Session, notes};
 
-/// One way to apply a model.
+/// An operation of a model on blocks.
 pub struct Apply {
-    /// Its name, for the progress bar.
+    /// Name in the progress bar.
     pub name: &'static str,
-    /// The shape of what comes out.
+    /// Shape of the output.
     pub shape: fn(&Model, &Shape) -> Vec<usize>,
-    /// What becomes of a block, row after row.
+    /// Output of a block, row-major, with ordinary scores.
     pub block: fn(&Model, &Block<'_>) -> Result<Vec<f64>>,
-    /// The same by robust scores.
+    /// Output of a block, row-major, with robust scores.
     pub robust: fn(&Model, &Block<'_>) -> Result<Vec<f64>>,
 }
 
 impl Apply {
-    /// Streams the data through the model into an array.
-    pub fn run(&self, args: &ApplyArgs) -> Outcome {
+    /// Applies the model to all blocks and writes the output array.
+    pub fn run(&self, args: &ApplyArgs) -> CommandResult {
         files::require_writable(&args.output)?;
         let model = files::read_model(&args.model)?;
-        let work = Work::begin(args.threads)?;
+        let work = Session::begin(args.threads)?;
         let data = work.open(&args.data, &args.table.options())?;
         model.check_width(data.shape())?;
         let notes = notes(&data);
         let shape = (self.shape)(&model, data.shape());
         let element = Model::output_element(data.shape().element);
-        let apply = if args.robust_scores || model.config.robust_scores { self.robust } else { self.block };
+        let apply = if args.robust_scores || model.config.robust_scores() { self.robust } else { self.block };
         work.begin_writing();
         let mut writer = NpyWriter::create(&args.output, element, &shape)?;
         work.runner()
@@ -45,7 +46,7 @@ impl Apply {
     }
 }
 
-/// The sides of an array in the shape of the data: images stay images.
+/// The dimensions of an array in the shape of the data: (n, h, w) for images, (n, D) otherwise.
 pub fn sides(data: &Shape) -> Vec<usize> {
     match data.image {
         Some((height, width)) => vec![data.samples, height, width],

@@ -1,4 +1,4 @@
-//! The command line's grammar: commands, options, their defaults and help.
+//! Grammar of the command line: commands, options, defaults and help texts.
 
 mod values;
 
@@ -7,20 +7,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use steradian::{Angle, Components, Cosine, Method, Scaling, Solver, Ties};
+use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::{ComponentCount, Method, Solver};
 use steradian_io::Missing;
 
 pub use self::values::CenterChoice;
 use self::values::{
-    angle, center, clip_methods, components, cosines, face_methods, frame_range, methods, missing, scalings, seconds,
-    size, solvers, ties,
+    center, clip_methods, cosines, face_methods, frame_range, max_angle, methods, missing, n_components, parse_size,
+    scalings, seconds, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
-/// Robust PCA at the price of PCA
+/// Fit robust principal components to data with outliers
 ///
-/// Finds the main directions of data with outliers: every sample counts by its direction, not by its length. Data are
-/// read block by block, so a file may be larger than memory.
+/// A fit down-weights or rejects outlying samples, so that they do not move the components. Data are read block by block,
+/// so a file may be larger than memory.
 #[derive(Debug, Parser)]
 #[command(
     name = "steradian",
@@ -28,7 +29,7 @@ use crate::cmd::shadows::FILL;
     after_help = "Examples:\n  steradian demo\n  steradian fit data.npy -o model.safetensors -d 3"
 )]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -36,74 +37,76 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Separate a built-in scene into background and people
+    /// Separate a built-in scene into background and foreground
     ///
-    /// Makes a clip of a room with people from a fixed seed, fits PCA, AE, TAE and scene to it, and writes their backgrounds,
-    /// foregrounds and a report. The clip itself is written as scene.npy for fits of your own, and taken apart into the
-    /// folder background.
+    /// Renders a clip of a room with people from a fixed seed, fits PCA, AE, TAE and scene to it, and writes their
+    /// backgrounds, foregrounds and a report. Also writes the clip as scene.npy and runs `steradian background` on it, with
+    /// the folder background for its output.
     #[command(after_help = "Example:\n  steradian demo -o steradian-demo")]
     Demo(DemoArgs),
-    /// Say what a fit would cost, without doing it
+    /// Estimate the cost of a fit without running it
     ///
-    /// Prints the solver, the passes over the data, the bytes they read and the most memory they take.
+    /// Prints the solver, the number of passes over the data, the bytes read and the peak memory.
     #[command(after_help = "Example:\n  steradian plan data.npy --method tae -d 3 --memory 500M")]
     Plan(PlanArgs),
     /// Fit a model and write it to a file
     ///
-    /// Methods are presets; other options override them. Every fit carries a bound on the angle between its subspace
-    /// and the exact one.
-    #[command(after_help = "Examples:\n  steradian fit data.npy -o model.safetensors --method tae --angle 60 -d 3\n  \
-                      steradian fit large.npy -o model.safetensors --memory 2G --checkpoint fit.checkpoint")]
+    /// Methods are presets; other options override them. A fit computes a certificate: an upper bound on the sine of the
+    /// largest angle between its subspace and the exact one. Baselines report the convergence of their iteration instead.
+    #[command(
+        after_help = "Examples:\n  steradian fit data.npy -o model.safetensors --method tae --max-angle 60 -d 3\n  \
+                      steradian fit large.npy -o model.safetensors --memory 2G --checkpoint fit.checkpoint"
+    )]
     Fit(FitArgs),
-    /// Write the scores of samples under a model
+    /// Compute the scores of samples and write them to a file
     ///
-    /// A score is the coordinate of a sample, seen from the model's center, along a component. Scores are float32 for
-    /// uint8, uint16 and float32 data, float64 for float64.
+    /// A score is the coordinate of a centered sample along a component. Scores are float32 for uint8, uint16 and float32
+    /// data, float64 for float64 data.
     #[command(after_help = "Example:\n  steradian transform model.safetensors data.npy -o scores.npy")]
     Transform(ApplyArgs),
-    /// Write samples as a model sees them
+    /// Project samples onto the model's subspace and write the result
     ///
-    /// A reconstruction is the nearest point of the model's subspace. It has the shape of its data: (n, h, w) stays
-    /// (n, h, w).
+    /// The reconstruction of a sample is the nearest point of the model's subspace. The output has the shape of the data:
+    /// (n, h, w) stays (n, h, w).
     #[command(after_help = "Example:\n  steradian reconstruct model.safetensors frames.npy -o background.npy")]
     Reconstruct(ApplyArgs),
-    /// Tell outliers from regular samples
+    /// Flag outliers by score distance and orthogonal distance
     ///
-    /// Two distances judge a sample: along the components (score distance) and away from them (orthogonal distance). The
-    /// cutoffs are in the model, so samples are judged without refitting. The worst come first in the table; the file has
-    /// all samples in data order.
+    /// Uses the cutoffs stored in the model, so new data can be diagnosed without refitting. Prints the most extreme
+    /// samples; -o writes all samples in data order.
     #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv --plot map.svg")]
     Outliers(OutliersArgs),
-    /// Separate a clip into its empty scene and what moves
+    /// Separate a clip into background and foreground
     ///
-    /// Learns the scene from the frames (of --train, if given), then takes every frame apart: the background at the light of
-    /// that frame, and a mask of what is not part of it. Writes background.png, masks,
-    /// videos of backgrounds, foreground and both, model.safetensors, summary.json and report.html.
+    /// Trains a background model on the frames (on those of --train, if given), then computes for every frame the background
+    /// under the illumination of that frame and a foreground mask. Writes background.png, masks, videos of the backgrounds,
+    /// of the foreground and of both, model.safetensors, summary.json and report.html.
     #[command(
         after_help = "Examples:\n  steradian background camera.mp4 -o out\n  steradian background frames/ -o out --train 0:200\n  \
                       steradian background tonight.mp4 -o out --model yesterday/model.safetensors"
     )]
     Background(BackgroundArgs),
-    /// Remove cast shadows from pictures of one face
+    /// Remove cast shadows from images of one face
     ///
-    /// Finds the ways in which light changes the face and shows each picture as they explain it; dark and saturated pixels are
-    /// not trusted. Writes montage.png, relit and difference pictures, summary.json and report.html.
+    /// Estimates the components of the illumination and reconstructs each image from them; dark and saturated pixels get a
+    /// low weight. Writes montage.png, reconstructed and difference images, summary.json and report.html.
     #[command(after_help = "Example:\n  steradian shadows faces/ -o out")]
     Shadows(ShadowsArgs),
-    /// Show what a model file holds
+    /// Print the contents of a model file
     ///
-    /// Prints method, parameters, shape, certificate, cutoffs, and the share and variance of each component.
+    /// Prints method, parameters, shape, certificate, cutoffs, and the angular eigenvalue and explained variance of each
+    /// component.
     #[command(after_help = "Example:\n  steradian inspect model.safetensors --json")]
     Inspect(InspectArgs),
-    /// Write the components of a model as .csv or .npy
+    /// Write the components of a model to a .csv or .npy file
     ///
-    /// One component per row, one feature per column.
+    /// The table has one row per component and one column per feature.
     #[command(after_help = "Example:\n  steradian export model.safetensors -o components.csv")]
     Export(ExportArgs),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  steradian completions bash > /etc/bash_completion.d/steradian")]
     Completions(CompletionsArgs),
-    /// Write manual pages into a folder
+    /// Write manual pages to a folder
     #[command(after_help = "Example:\n  steradian manpages -o man/man1")]
     Manpages(ManpagesArgs),
 }
@@ -111,7 +114,7 @@ pub enum Command {
 /// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Folder for pictures, models and report.html; made when missing
+    /// Folder for images, models and report.html; created if missing
     #[arg(short, long, value_name = "DIR", default_value = "steradian-demo")]
     pub output: PathBuf,
 }
@@ -119,15 +122,17 @@ pub struct DemoArgs {
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Samples: .npy (n x D, or n x h x w), .csv or .parquet
+    /// Samples: .npy, .csv, .parquet, a folder of images, GIF or video
+    ///
+    /// The content of the file decides. An array of shape (n, h, w) holds n samples.
     pub data: PathBuf,
-    /// Print one json object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// How to fit.
+    /// Options of the fit.
     #[command(flatten)]
     pub options: FitOptions,
-    /// How to read tables.
+    /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
 }
@@ -135,119 +140,151 @@ pub struct PlanArgs {
 /// Arguments of `fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// Samples: .npy (n x D, or n x h x w), .csv or .parquet
+    /// Samples: .npy, .csv, .parquet, a folder of images, GIF or video
+    ///
+    /// The content of the file decides. An array of shape (n, h, w) holds n samples.
     pub data: PathBuf,
     /// Model file to write (safetensors)
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Print one json object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Keep passes in this file: started again with the same command after it was stopped, the fit goes on to the same
-    /// model. Removed when the model is written; not for ga, tga and pcp
+    /// Save progress to FILE, to resume an interrupted fit
+    ///
+    /// Rerunning the same command after an interruption resumes the fit and produces a byte-identical model. FILE is deleted
+    /// on success. Not available for ga, tga, pcp.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
-    /// Seconds after which a pass under way is kept again; 0 keeps it after each block
+    /// Minimum time between snapshots of the pass in progress, in seconds
+    ///
+    /// 0 saves a snapshot after every block.
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, requires = "checkpoint")]
     #[arg(allow_negative_numbers = true)]
     pub checkpoint_every: Duration,
-    /// Array of the low-rank part to write, in the shape of the data; pcp only
+    /// Array of the low-rank part to write, in the data's shape [pcp only]
     #[arg(long, value_name = "OUT.npy")]
     pub low_rank: Option<PathBuf>,
-    /// Array of the sparse part to write; pcp only
+    /// Array of the sparse part to write, in the data's shape [pcp only]
     #[arg(long, value_name = "OUT.npy")]
     pub sparse: Option<PathBuf>,
-    /// How to fit.
+    /// Options of the fit.
     #[command(flatten)]
     pub options: FitOptions,
-    /// How to read tables.
+    /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
 }
 
-/// How to fit: what `plan` and `fit` share.
+/// Options of a fit, common to `plan` and `fit`.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How to fit")]
+#[command(next_help_heading = "Fit options")]
 pub struct FitOptions {
-    /// Preset of center, screen and weighting
-    #[arg(long, value_name = "M", default_value = "robust", value_parser = methods())]
+    /// Preset of center, screen, weighting and loss
+    ///
+    /// tga holds the data in memory; pcp holds four f64 arrays of the size of the data.
+    #[arg(long, value_name = "METHOD", default_value = "robust", value_parser = methods())]
     pub method: Method,
-    /// Components: how many, the share of robust variance they explain (between 0 and 1), or auto (as many as stand out
-    /// from noise)
-    #[arg(short = 'd', long, value_name = "K|SHARE|auto", default_value = "2", value_parser = components)]
-    pub components: Components,
-    /// Where samples are seen from: mean, median, spatial-median, none, or a .npy file with one number per feature
-    /// [default: the method's]
-    #[arg(long, value_name = "C", value_parser = center)]
+    /// Number of components, fraction of variance to explain, or `auto`
+    ///
+    /// An integer, a fraction of the robust variance to explain (0 < x < 1), or `auto` (parallel analysis). The last two
+    /// consider at most 30 components.
+    #[arg(short = 'd', long, alias = "components", value_name = "N|FRACTION|auto", default_value = "2")]
+    #[arg(value_parser = n_components)]
+    pub n_components: ComponentCount,
+    /// Center to subtract: mean, median, spatial-median, none or FILE.npy
+    ///
+    /// The median is taken per feature. A .npy file has one value per feature. [default: set by --method]
+    #[arg(long, value_name = "CENTER", value_parser = center)]
     pub center: Option<CenterChoice>,
-    /// The cone of tae.
+    /// Options of the cone of `tae`.
     #[command(flatten)]
     pub cone: ConeOptions,
-    /// Divide each feature by its robust scale first, for features in different units; undone in reconstructions
-    #[arg(long, default_value = "none", value_parser = scalings())]
-    pub scale: Scaling,
-    /// Directions that outlyingness looks along; robust and cells only [default: 250]
-    #[arg(long, value_name = "N")]
-    pub directions: Option<usize>,
-    /// Let transform and reconstruct use robust scores for this model, as if they were asked to
+    /// Scale to divide each feature by, for features in different units
+    ///
+    /// Reconstructions are in the units of the data.
+    #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
+    pub scaling: Scaling,
+    /// Number of projection directions [robust, cells only] [default: 250]
+    ///
+    /// The outlyingness screen projects the samples onto each of them.
+    #[arg(long, alias = "directions", value_name = "N")]
+    pub n_directions: Option<usize>,
+    /// Make robust scores the default for this model
+    ///
+    /// `transform` and `reconstruct` then compute the scores by Huber regression.
     #[arg(long)]
     pub robust_scores: bool,
-    /// Meet all pairs of samples to find the cone's axis, however long it takes; tae only
+    /// Find the pivot of the cone by an exact count [tae only]
+    ///
+    /// Counts over all pairs of samples, O(n^2 D), instead of successive elimination, which large data use by default.
     #[arg(long)]
     pub exact: bool,
-    /// How eigenvectors are found: auto takes the cheapest
-    #[arg(long, default_value = "auto", value_parser = solvers())]
+    /// Solver of the eigenproblems
+    #[arg(long, value_name = "SOLVER", default_value = "auto", value_parser = solvers())]
     pub solver: Solver,
-    /// Largest sine of an angle to the exact subspace that counts as converged; for baselines the change (pcp: the
-    /// relative residual) at which they stop [default: 1e-6; empca, emae, ga, tga: 1e-4; pcp: 1e-7]
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    /// Convergence tolerance: largest accepted sine bound
+    ///
+    /// The sine bound is an upper bound on the sine of the largest principal angle to the exact subspace. Baselines: change
+    /// per iteration (pcp: relative residual). [default: 1e-6; empca, emae, ga, tga: 1e-4; pcp: 1e-7]
+    #[arg(long, value_name = "TOL", allow_negative_numbers = true)]
     pub tol: Option<f64>,
-    /// Share of samples left out at each end of a feature, from 0 to 0.5, which leaves the median; tga only [default: 0.5]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    /// Fraction of samples to trim at each end [tga only] [default: 0.5]
+    ///
+    /// From 0 to 0.5, per feature; 0.5 leaves the median.
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true)]
     pub trim: Option<f64>,
-    /// Seed of every random choice
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    /// Seed of the random number generator
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
-    /// Threads; 0 takes one per core; the answer does not depend on it
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// Memory that the fit may take: bytes, or with K, M, G (1024); a larger .npy file is streamed, and what cannot be
-    /// done within it is refused [default: no limit]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// Memory limit for the fit, for example 500M or 2G [default: none]
+    ///
+    /// Bytes, or with K, M, G (powers of 1024). Larger .npy files are streamed; a fit that cannot stay below the limit fails
+    /// before it starts.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
 }
 
-/// The cone of tae.
+/// Options of the cone of `tae`.
 #[derive(Debug, Default, Args)]
 pub struct ConeOptions {
-    /// Half-angle of the cone: degrees above 0 and up to 90, or auto (the smallest cone that holds half of the
-    /// samples); tae only [default: 60]
-    #[arg(long, value_name = "DEG|auto", value_parser = angle, allow_negative_numbers = true)]
-    pub angle: Option<Angle>,
-    /// Whether a direction and its opposite are the same (abs) or not (signed); tae only [default: abs, signed for clips]
-    #[arg(long, value_parser = cosines())]
+    /// Half-angle of the cone in degrees, or `auto` [tae only] [default: 60]
+    ///
+    /// Above 0 and at most 90. `auto` is the smallest cone that holds half of the samples.
+    #[arg(long, alias = "angle", value_name = "DEG|auto", value_parser = max_angle, allow_negative_numbers = true)]
+    pub max_angle: Option<Angle>,
+    /// Cosine by which directions are compared [tae only]
+    ///
+    /// [default: abs; background: signed]
+    #[arg(long, value_name = "COSINE", value_parser = cosines())]
     pub cosine: Option<Cosine>,
-    /// Who becomes the cone's axis among equals: the first, or the one in the densest place; tae only [default: index]
-    #[arg(long, value_parser = ties())]
+    /// Tie-breaking rule for the pivot of the cone [tae only] [default: index]
+    #[arg(long, value_name = "RULE", value_parser = ties())]
     pub ties: Option<Ties>,
-    /// Take the mean of the samples in the cone as center; tae only
+    /// Center at the mean of the samples in the cone [tae only]
     #[arg(long)]
     pub recenter: bool,
 }
 
-/// How to read tables.
+/// Options of tables.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How to read tables")]
+#[command(next_help_heading = "Table input")]
 pub struct TableArgs {
-    /// Columns to read, in this order: names, or indices from 0 when there is no header; numeric reads every column of
-    /// numbers [default: all]
+    /// Columns to read, in this order, or `numeric` [default: all]
+    ///
+    /// Names, or indices from 0 if the table has no header. `numeric` reads every numeric column.
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
-    /// The first column holds names of rows
+    /// Treat the first column as row names
     #[arg(long)]
     pub row_names: bool,
-    /// Rows with missing values: error refuses the table, drop leaves them out
-    #[arg(long, default_value = "error", value_parser = missing())]
+    /// Treatment of rows with missing cells
+    #[arg(long, value_name = "RULE", default_value = "error", value_parser = missing())]
     pub missing: Missing,
 }
 
@@ -256,18 +293,22 @@ pub struct TableArgs {
 pub struct ApplyArgs {
     /// Model file
     pub model: PathBuf,
-    /// Samples of the model's width: .npy, .csv or .parquet
+    /// Samples with the features of the model, in any format of `fit`
     pub data: PathBuf,
     /// Array to write (.npy)
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: PathBuf,
-    /// Scores by robust regression on the features, so that single bad cells do not move them
+    /// Compute scores by Huber regression over the features
+    ///
+    /// Single bad cells then have little influence on the scores.
     #[arg(long)]
     pub robust_scores: bool,
-    /// Threads; 0 takes one per core; the answer does not depend on it
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// How to read tables.
+    /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
 }
@@ -277,27 +318,33 @@ pub struct ApplyArgs {
 pub struct OutliersArgs {
     /// Model file
     pub model: PathBuf,
-    /// Samples of the model's width
+    /// Samples with the features of the model, in any format of `fit`
     pub data: PathBuf,
-    /// Table to write (.csv), one line per sample in data order
+    /// Table to write (.csv), one row per sample in data order
     #[arg(short, long, value_name = "FLAGS.csv")]
     pub output: Option<PathBuf>,
-    /// Outlier map to draw (.png or .svg); the samples in the table on the terminal are named in it
+    /// Outlier map to draw (.png or .svg)
+    ///
+    /// The samples in the printed table are labeled.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Mask to write (.npy, u8, in the shape of the data): 1 for a cell that does not fit. For models that clean cells
+    /// Mask of bad cells to write (.npy, uint8): 1 for a bad cell
+    ///
+    /// The mask has the shape of the data. Requires a model fitted with --method cells.
     #[arg(long, value_name = "MASK.npy")]
     pub cells: Option<PathBuf>,
-    /// Samples in the table on the terminal, the worst first
+    /// Number of samples to print, the most extreme first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
-    /// Print one json object with the counts
+    /// Print one JSON object with the counts
     #[arg(long)]
     pub json: bool,
-    /// Threads; 0 takes one per core; the answer does not depend on it
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// How to read tables.
+    /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
 }
@@ -305,25 +352,31 @@ pub struct OutliersArgs {
 /// Arguments of `background`.
 #[derive(Debug, Args)]
 pub struct BackgroundArgs {
-    /// Video (read through ffmpeg), folder of images of one size, GIF, or .npy (frames, height, width) of uint8
+    /// Video, folder of images of one size, GIF, or .npy of uint8
+    ///
+    /// Video is read by ffmpeg. An array has the shape (frames, height, width).
     pub clip: PathBuf,
-    /// Folder to write into; made when missing
+    /// Folder for the output; created if missing
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Truth to compare with: a folder of masks numbered as the frames (255 moving, 0 and 50 static, other values not
-    /// scored), one such mask, or a picture of the empty scene
-    #[arg(long, value_name = "DIR|IMAGE")]
-    pub truth: Option<PathBuf>,
-    /// Leave out backgrounds.mp4, foreground.mp4 and overlay.mp4
+    /// Ground truth to evaluate against: masks, or a background image
+    ///
+    /// A folder of masks numbered like the frames (255 foreground, 0 and 50 background, other values not scored), one such
+    /// mask, or an image of the background.
+    #[arg(long, alias = "truth", value_name = "DIR|IMAGE")]
+    pub ground_truth: Option<PathBuf>,
+    /// Do not write backgrounds.mp4, foreground.mp4 and overlay.mp4
     #[arg(long)]
     pub no_videos: bool,
-    /// How the scene is learnt.
+    /// Options of the training.
     #[command(flatten)]
-    pub learn: LearnOptions,
-    /// Which frames are read.
+    pub training: TrainingOptions,
+    /// Selection of the frames.
     #[command(flatten)]
     pub frames: FrameOptions,
-    /// Threads; 0 takes one per core; the answer does not depend on it
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }
@@ -331,61 +384,77 @@ pub struct BackgroundArgs {
 /// Arguments of `shadows`.
 #[derive(Debug, Args)]
 pub struct ShadowsArgs {
-    /// Folder of images of one size: one face, one pose, many lights
-    pub faces: PathBuf,
-    /// Folder to write into; made when missing
+    /// Folder of images of one face in one pose, under many illuminations
+    ///
+    /// All images have the same size.
+    pub images: PathBuf,
+    /// Folder for the output; created if missing
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// How components are found
-    // The type is spelt out, so that the derive does not take it for an option that may be absent.
-    #[arg(long, value_name = "M", default_value = FILL, value_parser = face_methods())]
+    /// Method that computes the components
+    ///
+    /// pcp uses its low-rank part and finds the rank itself; it holds four f64 arrays of the size of the images.
+    // The full path keeps the derive macro from treating the argument as optional.
+    #[arg(long, value_name = "METHOD", default_value = FILL, value_parser = face_methods())]
     pub method: std::option::Option<Method>,
-    /// Components: the ways in which light changes a face; not for pcp [default: 9]
-    #[arg(short = 'd', long, value_name = "K")]
-    pub components: Option<usize>,
-    /// The cone of tae.
+    /// Number of illumination components [not for pcp] [default: 9]
+    #[arg(short = 'd', long, alias = "components", value_name = "N")]
+    pub n_components: Option<usize>,
+    /// Options of the cone of `tae`.
     #[command(flatten)]
     pub cone: ConeOptions,
-    /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// Memory limit of the pursuit [pcp only] [default: available memory]
+    ///
+    /// Bytes, or with K, M, G (powers of 1024).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Threads; 0 takes one per core; the answer does not depend on it
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }
 
-/// How the scene of a clip is learnt.
+/// Options of the training of a background model.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How to learn the scene")]
-pub struct LearnOptions {
-    /// How backgrounds are found
-    #[arg(long, value_name = "M", default_value = "scene", value_parser = clip_methods())]
+#[command(next_help_heading = "Training")]
+pub struct TrainingOptions {
+    /// Method that computes the backgrounds
+    ///
+    /// With pcp the background of a training frame is its low-rank part; other frames are reconstructed from the first -d
+    /// components. pcp holds four f64 arrays of the size of the training frames.
+    #[arg(long, value_name = "METHOD", default_value = "scene", value_parser = clip_methods())]
     pub method: Method,
-    /// Components: the ways in which the background may change
-    #[arg(short = 'd', long, value_name = "K", default_value_t = steradian_clips::COMPONENTS)]
-    pub components: usize,
-    /// Learn from these frames only, those before B from A on, counted from 0 among the frames that are read
-    #[arg(long, value_name = "A:B", value_parser = frame_range)]
+    /// Number of components of the background model
+    #[arg(short = 'd', long, alias = "components", value_name = "N", default_value_t = steradian_clips::COMPONENTS)]
+    pub n_components: usize,
+    /// Train on frames START to END-1 only [default: all frames]
+    ///
+    /// Indices count from 0, after --start, --end and --stride.
+    #[arg(long, value_name = "START:END", value_parser = frame_range)]
     pub train: Option<Range<usize>>,
-    /// Learn nothing: apply this model, which an earlier run wrote
-    #[arg(long, value_name = "MODEL", conflicts_with_all = ["method", "components", "train", "angle", "cosine", "ties", "recenter", "memory"])]
+    /// Apply the model of an earlier run instead of training
+    #[arg(long, value_name = "MODEL")]
+    #[arg(conflicts_with_all = ["method", "n_components", "train", "max_angle", "cosine", "ties", "recenter", "memory"])]
     pub model: Option<PathBuf>,
-    /// The cone of tae.
+    /// Options of the cone of `tae`.
     #[command(flatten)]
     pub cone: ConeOptions,
-    /// Memory that the pursuit may take: bytes, or with K, M, G (1024); pcp only [default: what the system can give]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// Memory limit of the pursuit [pcp only] [default: available memory]
+    ///
+    /// Bytes, or with K, M, G (powers of 1024).
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
-    /// Seed of every random choice
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    /// Seed of the random number generator
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub seed: u64,
 }
 
-impl Default for LearnOptions {
+impl Default for TrainingOptions {
     fn default() -> Self {
         Self {
             method: steradian_clips::SCENE,
-            components: steradian_clips::COMPONENTS,
+            n_components: steradian_clips::COMPONENTS,
             train: None,
             model: None,
             cone: ConeOptions::default(),
@@ -397,27 +466,29 @@ impl Default for LearnOptions {
 
 impl Default for FrameOptions {
     fn default() -> Self {
-        Self { from: 0, to: None, every: 1, scale: 1.0, color: false }
+        Self { start: 0, end: None, stride: 1, resize: 1.0, color: false }
     }
 }
 
-/// Which frames of a clip are read, and at what size.
+/// Selection, size and color of the frames of a clip.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "How to read frames")]
+#[command(next_help_heading = "Frame selection")]
 pub struct FrameOptions {
     /// First frame to read, from 0
-    #[arg(long, value_name = "A", default_value_t = 0)]
-    pub from: usize,
+    #[arg(long, alias = "from", value_name = "FRAME", default_value_t = 0)]
+    pub start: usize,
     /// Frame to stop before [default: the end of the clip]
-    #[arg(long, value_name = "B")]
-    pub to: Option<usize>,
-    /// Read one frame of so many
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    pub every: usize,
-    /// Shrink frames by this factor, above 0 and at most 1
-    #[arg(long, value_name = "F", default_value_t = 1.0, allow_negative_numbers = true)]
-    pub scale: f64,
-    /// Read colours, too, and show all pictures in them; what moves is told from gray levels all the same
+    #[arg(long, alias = "to", value_name = "FRAME")]
+    pub end: Option<usize>,
+    /// Read every N-th frame
+    #[arg(long, alias = "every", value_name = "N", default_value_t = 1)]
+    pub stride: usize,
+    /// Factor to resize frames by, above 0 and at most 1
+    #[arg(long, alias = "scale", value_name = "FACTOR", default_value_t = 1.0, allow_negative_numbers = true)]
+    pub resize: f64,
+    /// Write images, videos and the report in color
+    ///
+    /// Masks and the model are still computed from gray levels.
     #[arg(long)]
     pub color: bool,
 }
@@ -427,7 +498,7 @@ pub struct FrameOptions {
 pub struct InspectArgs {
     /// Model file
     pub model: PathBuf,
-    /// Print one json object
+    /// Print one JSON object
     #[arg(long)]
     pub json: bool,
 }
@@ -445,7 +516,7 @@ pub struct ExportArgs {
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell that the script is for
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -453,18 +524,60 @@ pub struct CompletionsArgs {
 /// Arguments of `manpages`.
 #[derive(Debug, Args)]
 pub struct ManpagesArgs {
-    /// Folder to write into; made when missing
+    /// Folder for the pages; created if missing
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
-    fn the_grammar_is_sound() {
-        use clap::CommandFactory;
+    fn the_grammar_is_valid() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn first_lines_of_help_are_short_and_have_no_full_stop() {
+        fn check(owner: &str, help: &clap::builder::StyledStr) {
+            let help = help.to_string();
+            assert!(help.chars().count() <= 72 && !help.ends_with('.') && !help.contains('\n'), "{owner}: {help}");
+        }
+        for command in Cli::command().get_subcommands() {
+            check(command.get_name(), command.get_about().unwrap());
+            for arg in command.get_arguments() {
+                check(&format!("{} {}", command.get_name(), arg.get_id()), arg.get_help().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn former_spellings_are_hidden_aliases() {
+        let former = [
+            ("fit", "n_components", "components"),
+            ("fit", "max_angle", "angle"),
+            ("fit", "n_directions", "directions"),
+            ("fit", "scaling", "scale"),
+            ("plan", "n_components", "components"),
+            ("background", "n_components", "components"),
+            ("background", "max_angle", "angle"),
+            ("background", "resize", "scale"),
+            ("background", "ground_truth", "truth"),
+            ("background", "stride", "every"),
+            ("background", "start", "from"),
+            ("background", "end", "to"),
+            ("shadows", "n_components", "components"),
+            ("shadows", "max_angle", "angle"),
+        ];
+        let cli = Cli::command();
+        for (command, id, alias) in former {
+            let command = cli.find_subcommand(command).unwrap();
+            let arg = command.get_arguments().find(|arg| arg.get_id() == id).unwrap();
+            assert_eq!(arg.get_all_aliases().unwrap(), [alias]);
+            assert!(arg.get_visible_aliases().is_none_or(|visible| visible.is_empty()), "--{alias}");
+        }
     }
 }

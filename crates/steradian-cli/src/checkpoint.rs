@@ -1,105 +1,110 @@
-//! The checkpoint of a fit: opened before the first pass, removed after the last file, explained in between.
+//! The checkpoint of a fit: opened before the first pass, removed after the last output, and its messages.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steradian::{Config, Error, Journal, Origin, Result, Runner};
-use steradian_baselines::{any, fits_by_passes};
+use steradian::engine::Journal;
+use steradian::fit::FitIdentity;
+use steradian::{Config, Error, Plan, Result};
+use steradian_baselines::fits_by_passes;
 use steradian_io::{Checkpoint, Data};
 
 use crate::args::FitArgs;
-use crate::outcome::{Stop, note, warn};
-use crate::work::Work;
+use crate::outcome::{CommandError, note, warn};
+use crate::remedy;
+use crate::session::Session;
 
-/// A checkpoint that a fit is kept in.
-pub struct Kept {
+/// The checkpoint file of a fit in progress.
+pub struct FitCheckpoint {
     path: PathBuf,
     file: Arc<Checkpoint>,
-    /// What could not be kept, as it was said on the way.
-    troubles: Arc<Mutex<Vec<String>>>,
+    /// Warnings about writes that failed.
+    failures: Arc<Mutex<Vec<String>>>,
 }
 
-impl Kept {
-    /// Refuses what no checkpoint can be kept of, before data are opened.
+impl FitCheckpoint {
+    /// Rejects a checkpoint that the method does not support or that is also an output, before data are opened.
     pub fn check(args: &FitArgs, config: &Config) -> Result<()> {
         let Some(path) = &args.checkpoint else { return Ok(()) };
-        if !fits_by_passes(config.method) {
-            return Err(Error::asked(format!(
-                "--checkpoint keeps passes over the data, and --method {} makes one and then works in memory; leave \
-                 --checkpoint out",
-                config.method.name()
+        if !fits_by_passes(config.method()) {
+            return Err(Error::invalid_argument(format!(
+                "--checkpoint is not supported by --method {} (it works in memory after one pass)",
+                config.method().name()
             )));
         }
         let outputs = [Some(&args.output), args.low_rank.as_ref(), args.sparse.as_ref()];
         if outputs.into_iter().flatten().any(|output| same_file(output, path)) {
-            return Err(Error::asked(format!(
-                "{} is named as checkpoint and as output; the checkpoint is removed at the end: name another file",
+            return Err(Error::invalid_argument(format!(
+                "--checkpoint and an output are the same file {}, which is deleted on success; use another file",
                 path.display()
             )));
         }
         Ok(())
     }
 
-    /// Opens the checkpoint that was asked for, and says what is in it.
-    pub fn begin(args: &FitArgs, config: &Config, data: &Data, work: &Work) -> Result<Option<Self>> {
+    /// Opens the checkpoint of `--checkpoint`, and prints a note if the fit resumes from it.
+    pub fn begin(args: &FitArgs, plan: &Plan, data: &Data, work: &Session) -> Result<Option<Self>> {
         let Some(path) = &args.checkpoint else { return Ok(None) };
-        let solver = any::plan(config, data, work.runner().threads())?.solver;
         let file_bytes = std::fs::metadata(&args.data).ok().filter(|kind| kind.is_file()).map(|kind| kind.len());
-        let origin = Origin::new(config, solver, data, file_bytes)?;
-        let (troubles, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
-        let heard = Arc::clone(&troubles);
-        let told = move |trouble: String| {
-            aside(&|| warn(&trouble));
-            heard.lock().unwrap_or_else(PoisonError::into_inner).push(trouble);
+        let origin = FitIdentity::new(plan, data, file_bytes)?;
+        let (failures, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
+        let recorded = Arc::clone(&failures);
+        let on_failure = move |failure: String| {
+            aside(&|| warn(&failure));
+            recorded.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         };
-        let file = Arc::new(Checkpoint::open(path, &origin, args.checkpoint_every, told)?);
-        let kept = Self { path: path.clone(), file, troubles };
-        if kept.file.passes() > 0 || kept.file.has_part() {
-            work.aside()(&|| note(&format!("going on from {}: {}", kept.path.display(), kept.content())));
+        let file = Arc::new(Checkpoint::open(path, &origin, args.checkpoint_every, on_failure)?);
+        let checkpoint = Self { path: path.clone(), file, failures };
+        if checkpoint.file.passes() > 0 || checkpoint.file.has_part() {
+            let message = format!("resuming from {} ({})", checkpoint.path.display(), checkpoint.content());
+            work.aside()(&|| note(&message));
         }
-        Ok(Some(kept))
+        Ok(Some(checkpoint))
     }
 
-    /// What the runner keeps passes in.
+    /// The journal that the runner records passes in.
     pub fn journal(&self) -> Arc<dyn Journal> {
         Arc::clone(&self.file) as _
     }
 
+    /// The number of passes in the checkpoint.
     fn content(&self) -> String {
-        let begun = if self.file.has_part() { ", and one is begun" } else { "" };
+        let partial = if self.file.has_part() { ", 1 in progress" } else { "" };
         match self.file.passes() {
-            1 => format!("1 pass is done{begun}"),
-            passes => format!("{passes} passes are done{begun}"),
+            1 => format!("1 pass complete{partial}"),
+            passes => format!("{passes} passes complete{partial}"),
         }
     }
 
-    /// After an error: how to go on.
-    pub fn stop(self, error: Error) -> Stop {
+    /// Adds to an error where progress was saved and how to resume.
+    pub fn stop(self, error: Error) -> CommandError {
         let (path, content) = (self.path.display(), self.content());
-        let how = match error {
+        let hint = match error {
             Error::Cancelled => {
-                return Stop::Interrupted(format!("{path} is kept ({content}): the same command goes on from there"));
+                return CommandError::Interrupted(format!(
+                    "progress saved to {path} ({content}). Run the same command again to resume"
+                ));
             }
-            Error::Io { .. } => "once the cause is mended, the same command goes on from there",
-            _ => "remove it before a fit of other data or with other options",
+            Error::Io { .. } => "fix the cause and run the same command again to resume",
+            _ => "delete it before a fit of other data or with other options",
         };
-        Stop::FailedLeaving(error, format!("{path} is kept ({content}); {how}"))
+        CommandError::FailedWithCheckpoint(error, format!("progress saved to {path} ({content}); {hint}"))
     }
 
-    /// Removes the checkpoint of a fit whose outputs are written; what went wrong with it.
+    /// Removes the checkpoint after the outputs are written; returns the warnings about it.
     pub fn finish(self) -> Vec<String> {
-        let mut troubles = std::mem::take(&mut *self.troubles.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut failures = std::mem::take(&mut *self.failures.lock().unwrap_or_else(PoisonError::into_inner));
         if let Err(error) = self.file.remove() {
-            let trouble = format!("the model is written, but its checkpoint could not be removed: {error}");
-            warn(&trouble);
-            troubles.push(trouble);
+            let failure = format!("cannot remove the checkpoint ({}); delete it manually", remedy::message(&error));
+            warn(&failure);
+            failures.push(failure);
         }
-        troubles
+        failures
     }
 }
 
-/// Whether two names are of one file, there or not.
+/// True if two paths name the same file, which need not exist.
 fn same_file(a: &Path, b: &Path) -> bool {
-    let whole = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
-    a == b || whole(a).is_some_and(|a| Some(a) == whole(b))
+    let absolute = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
+    a == b || absolute(a).is_some_and(|a| Some(a) == absolute(b))
 }

@@ -1,19 +1,21 @@
-//! The command line of steradian: parse and dispatch.
+//! Entry point of the command line: parses the arguments and runs the command.
 
 mod apply;
 mod args;
 mod checkpoint;
 mod clip;
 mod cmd;
+mod config;
 mod demo;
+mod encode_image;
 mod files;
+mod model_json;
 mod outcome;
-mod pictures;
 mod plot;
 mod progress;
+mod remedy;
 mod render;
-mod request;
-mod work;
+mod session;
 
 use std::process::ExitCode;
 
@@ -21,13 +23,13 @@ use clap::Parser;
 
 use args::{Cli, Command};
 
-/// Counts the heap, so that a fit can say how much memory it took.
+/// Allocator that counts the heap, for the peak memory in reports.
 #[global_allocator]
 static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 fn main() -> ExitCode {
-    steradian_io::mapped::report_truncation();
-    steradian_io::heap::give_back_large();
+    steradian_io::mapped::install_sigbus_handler();
+    steradian_io::heap::limit_malloc_retention();
     outcome::exit(match Cli::parse().command {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Plan(args) => cmd::plan::run(&args),

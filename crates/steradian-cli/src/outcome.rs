@@ -1,11 +1,11 @@
-//! Outcomes of a command: exit codes, and the one place where errors are printed.
+//! Outcomes of a command: exit codes, and the only place that prints errors, warnings and notes.
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 0 | done, or the reader of our output has closed it |
-//! | 2 | asked wrong |
-//! | 3 | bad data or a broken file |
-//! | 4 | i/o |
+//! | 0 | success, or the reader of the output closed the pipe |
+//! | 2 | usage error |
+//! | 3 | invalid data or corrupt file |
+//! | 4 | I/O error |
 //! | 130 | interrupted |
 
 use std::io::Write;
@@ -13,81 +13,90 @@ use std::process::ExitCode;
 
 use steradian::Error;
 
-/// Why a command stopped before its end.
+use crate::remedy;
+
+/// The reason why a command stopped early.
 #[derive(Debug)]
-pub enum Stop {
-    /// It failed.
+pub enum CommandError {
+    /// An error.
     Failed(Error),
-    /// It failed, and something is left: what to do with it.
-    FailedLeaving(Error, String),
-    /// Ctrl-C ended it, and something is left to go on from: how.
+    /// An error after a checkpoint was saved, and a note on the checkpoint.
+    FailedWithCheckpoint(Error, String),
+    /// An interruption after a checkpoint was saved, and the way to resume.
     Interrupted(String),
-    /// Nobody reads the output any more; `head` does so.
+    /// The reader closed the pipe of the output, as `head` does.
     ClosedPipe,
 }
 
-impl From<Error> for Stop {
+impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-/// What every command returns.
-pub type Outcome<T = ()> = Result<T, Stop>;
+/// The result of a command.
+pub type CommandResult<T = ()> = Result<T, CommandError>;
 
-/// The exit code of a finished command; says on standard error what went wrong.
-pub fn exit(outcome: Outcome) -> ExitCode {
+/// The exit code of a finished command; prints the error, if any, on standard error.
+pub fn exit(outcome: CommandResult) -> ExitCode {
     match outcome {
-        Ok(()) | Err(Stop::ClosedPipe) => ExitCode::SUCCESS,
-        Err(Stop::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
-        Err(Stop::Interrupted(how)) => {
-            complain("error", &format!("interrupted; {how}"));
+        Ok(()) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
+        Err(CommandError::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
+        Err(CommandError::Interrupted(how)) => {
+            print_message("error", &format!("interrupted; {how}"));
             ExitCode::from(INTERRUPTED)
         }
-        Err(Stop::Failed(error)) => {
-            complain("error", &error);
+        Err(CommandError::Failed(error)) => {
+            print_message("error", &remedy::message(&error));
             ExitCode::from(code(&error))
         }
-        Err(Stop::FailedLeaving(error, left)) => {
-            complain("error", &error);
+        Err(CommandError::FailedWithCheckpoint(error, left)) => {
+            print_message("error", &remedy::message(&error));
             note(&left);
             ExitCode::from(code(&error))
         }
     }
 }
 
-/// What a shell reports for a program that Ctrl-C ended.
+/// The exit code of an interrupted program: 128 plus the number of the signal, 2.
 const INTERRUPTED: u8 = 130;
 
-/// Says that Ctrl-C ended the work; the exit code for it.
+/// Prints that the command was interrupted; returns the exit code.
 pub fn interrupted() -> u8 {
-    complain("error", &"interrupted; nothing was written");
+    print_message("error", &"interrupted; nothing was written");
     INTERRUPTED
 }
 
 fn code(error: &Error) -> u8 {
     match error {
-        Error::Asked(_) | Error::RankExceeded { .. } => 2,
-        Error::Data(_) | Error::Broken { .. } => 3,
+        Error::InvalidArgument { .. }
+        | Error::RankTooSmall { .. }
+        | Error::OverMemory { .. }
+        | Error::FeatureCount { .. } => 2,
+        Error::InvalidData(_)
+        | Error::NotFinite { .. }
+        | Error::MissingCell { .. }
+        | Error::NotNumeric { .. }
+        | Error::CorruptFile { .. } => 3,
         Error::Io { .. } => 4,
         Error::Cancelled => INTERRUPTED,
-        // The library may gain kinds of errors; until they have a code of their own they count as bad data.
+        // `Error` is non-exhaustive: a variant without a code of its own counts as invalid data.
         _ => 3,
     }
 }
 
 /// Prints a warning on standard error.
 pub fn warn(message: &str) {
-    complain("warning", &message);
+    print_message("warning", &message);
 }
 
-/// Says on standard error what is good to know.
+/// Prints a note on standard error.
 pub fn note(message: &str) {
-    complain("note", &message);
+    print_message("note", &message);
 }
 
-fn complain(kind: &str, message: &dyn std::fmt::Display) {
-    // A closed standard error leaves nobody to tell.
+fn print_message(kind: &str, message: &dyn std::fmt::Display) {
+    // Nothing can be reported if standard error is closed.
     let _ = writeln!(std::io::stderr(), "{kind}: {message}");
 }
 
@@ -96,12 +105,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_kind_of_error_has_its_code() {
+    fn each_error_has_its_exit_code() {
         let io = std::io::Error::from(std::io::ErrorKind::NotFound);
-        assert_eq!(code(&Error::asked("d")), 2);
-        assert_eq!(code(&Error::data("NaN")), 3);
-        assert_eq!(code(&Error::broken("x.npy", "short")), 3);
-        assert_eq!(code(&Error::io("x.npy", io)), 4);
-        assert_eq!(code(&Error::Cancelled), 130);
+        let over = Error::OverMemory { needed: 2, limit: 1, with: "the gram solver".into(), alternative: None };
+        let missing = Error::MissingCell { path: "t.csv".into(), place: "row 1".into(), text: "NA".into() };
+        let not_numeric =
+            Error::NotNumeric { path: "t.csv".into(), place: "row 1".into(), numeric: Vec::new(), row_names: false };
+        for (error, expected) in [
+            (Error::invalid_argument("d"), 2),
+            (Error::invalid_parameter("n_components", "d"), 2),
+            (Error::RankTooSmall { n_components: 7, rank: 6, of: "the centered data" }, 2),
+            (over, 2),
+            (Error::FeatureCount { expected: 6, found: 5 }, 2),
+            (Error::NotFinite { value: f64::NAN, row: 0, column: 0 }, 3),
+            (missing, 3),
+            (not_numeric, 3),
+            (Error::invalid_data("equal rows"), 3),
+            (Error::corrupt_file("x.npy", "short"), 3),
+            (Error::io("x.npy", io), 4),
+            (Error::Cancelled, 130),
+        ] {
+            assert_eq!(code(&error), expected, "{error}");
+        }
     }
 }

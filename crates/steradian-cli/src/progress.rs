@@ -1,16 +1,16 @@
-//! A progress bar on standard error: the pass, its bytes and the time left. Silent when nobody watches.
+//! Progress bar on standard error: pass, bytes and remaining time; hidden if standard error is not a terminal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use steradian::{Iteration, Progress};
+use steradian::engine::{Iteration, Progress};
 
-/// A bar; it is gone from the screen when dropped.
+/// A progress bar; it is cleared on drop.
 pub struct Bar(ProgressBar);
 
 impl Bar {
-    /// A bar on standard error when that is a terminal, else one that draws nothing.
+    /// A bar on standard error if that is a terminal, otherwise a hidden one.
     pub fn new() -> Self {
         if !std::io::stderr().is_terminal() {
             return Self(ProgressBar::hidden());
@@ -21,13 +21,13 @@ impl Bar {
         Self(bar)
     }
 
-    /// Lets something else be printed, from any thread, without leaving pieces of the bar behind.
+    /// A function that hides the bar while something else is printed, from any thread.
     pub fn aside(&self) -> impl Fn(&dyn Fn()) + Send + Sync + 'static {
         let bar = self.0.clone();
         move |print| bar.suspend(print)
     }
 
-    /// What the runner calls after each block, from any thread.
+    /// The callback of the runner, called after each block from any thread.
     pub fn observer(&self) -> impl Fn(Progress) + Send + Sync + 'static {
         let bar = self.0.clone();
         let current = AtomicUsize::new(0);

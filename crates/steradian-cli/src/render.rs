@@ -1,37 +1,38 @@
-//! Output of commands: tables, numbers, JSON. Everything goes through [`print`], which handles closed pipes.
+//! Output of commands: tables, numbers and JSON. All output goes through [`print`], which handles closed pipes.
 
 use std::io::Write;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde_json::Value;
-use steradian::{Certificate, Error, Method, Model, Solver};
+use steradian::model::Certificate;
+use steradian::{Error, Method, Model, Solver};
 use steradian_baselines::is_baseline;
 
-use crate::outcome::{Outcome, Stop};
+use crate::outcome::{CommandError, CommandResult};
 
 /// Writes to standard output.
-pub fn print(text: &str) -> Outcome {
+pub fn print(text: &str) -> CommandResult {
     print_bytes(text.as_bytes())
 }
 
 /// Writes bytes to standard output.
-pub fn print_bytes(bytes: &[u8]) -> Outcome {
+pub fn print_bytes(bytes: &[u8]) -> CommandResult {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| match e.kind() {
-        std::io::ErrorKind::BrokenPipe => Stop::ClosedPipe,
+        std::io::ErrorKind::BrokenPipe => CommandError::ClosedPipe,
         _ => Error::io("standard output", e).into(),
     })
 }
 
-/// Prints one json value on one line.
-pub fn print_json(value: &Value) -> Outcome {
+/// Prints one JSON value on one line.
+pub fn print_json(value: &Value) -> CommandResult {
     print(&format!("{value}\n"))
 }
 
-/// One line under the header, no other.
+/// Table style with one line below the header and no other.
 const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A table with a header; all columns but the first are aligned to the right.
+/// A table with a header; all columns except the first are right-aligned.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(RULED).force_no_tty().set_header(header.to_vec()).add_rows(rows.to_vec());
@@ -41,32 +42,35 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     format!("{}\n", table.trim_fmt())
 }
 
-/// Lines of a name and what it is, in two columns.
-pub fn facts(lines: &[(&str, String)]) -> String {
+/// Names and values in two columns, one pair per line.
+pub fn key_value_lines(lines: &[(&str, String)]) -> String {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     lines.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
 }
 
-/// The name of a solver; none for baselines, which iterate on their own.
+/// Text in place of the solver of a baseline, which has none.
+pub const BASELINE_SOLVER: &str = "none (baseline iteration)";
+
+/// The name of a solver; `None` for baselines.
 pub fn solver_name(method: Method, solver: Solver) -> Option<&'static str> {
     (!is_baseline(method)).then(|| solver.name())
 }
 
-/// The solver of a model, for people.
-pub fn solver_words(model: &Model) -> String {
-    solver_name(model.method(), model.solver()).unwrap_or("its own iteration").to_string()
+/// The solver of a model in reports.
+pub fn solver_text(model: &Model) -> String {
+    solver_name(model.method(), model.solver()).unwrap_or(BASELINE_SOLVER).to_string()
 }
 
-/// How sure a model is, for people; what its method has no word for is left out.
-pub fn certificate_words(certificate: &Certificate) -> String {
-    let reached = if certificate.converged { "converged" } else { "NOT converged" };
-    let known = [("sine at most", certificate.sine_bound), ("residual", certificate.residual)];
-    let said: Vec<String> =
-        known.iter().filter(|(_, x)| !x.is_nan()).map(|(what, x)| format!("{what} {x:.1e}")).collect();
-    if said.is_empty() { reached.to_string() } else { format!("{reached}: {}", said.join(", ")) }
+/// The certificate of a model in reports: convergence, sine bound and residual, without figures that are NaN.
+pub fn certificate_text(certificate: &Certificate) -> String {
+    let state = if certificate.converged { "converged" } else { "NOT converged" };
+    let bounds = [("sine bound", certificate.sine_bound), ("residual", certificate.residual)];
+    let figures: Vec<String> =
+        bounds.iter().filter(|(_, x)| !x.is_nan()).map(|(name, x)| format!("{name} {x:.1e}")).collect();
+    if figures.is_empty() { state.to_string() } else { format!("{state}: {}", figures.join(", ")) }
 }
 
-/// Four significant digits.
+/// A number with four significant digits; `-` if it is not finite.
 pub fn number(x: f64) -> String {
     let size = x.abs();
     if x == 0.0 {
@@ -81,12 +85,12 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// A share as a percentage.
-pub fn percent(share: f64) -> String {
-    if share.is_finite() { format!("{:.2} %", 100.0 * share) } else { "-".into() }
+/// A fraction as a percentage; `-` if it is not finite.
+pub fn percent(fraction: f64) -> String {
+    if fraction.is_finite() { format!("{:.2} %", 100.0 * fraction) } else { "-".into() }
 }
 
-/// Bytes in the unit that suits them.
+/// A number of bytes with a binary unit.
 pub fn bytes(count: u64) -> String {
     let mut value = count as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
@@ -115,16 +119,15 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_says_what_is_known() {
-        let words =
-            |residual, sine_bound, converged| certificate_words(&Certificate { residual, sine_bound, converged });
-        assert_eq!(words(1e-8, 2e-7, true), "converged: sine at most 2.0e-7, residual 1.0e-8");
-        assert_eq!(words(3e-4, f64::NAN, false), "NOT converged: residual 3.0e-4");
-        assert_eq!(words(f64::NAN, f64::NAN, true), "converged");
+    fn certificate_text_omits_nan() {
+        let text = |residual, sine_bound, converged| certificate_text(&Certificate { residual, sine_bound, converged });
+        assert_eq!(text(1e-8, 2e-7, true), "converged: sine bound 2.0e-7, residual 1.0e-8");
+        assert_eq!(text(3e-4, f64::NAN, false), "NOT converged: residual 3.0e-4");
+        assert_eq!(text(f64::NAN, f64::NAN, true), "converged");
     }
 
     #[test]
-    fn facts_line_up() {
-        assert_eq!(facts(&[("a", "1".into()), ("long", "2".into())]), "a     1\nlong  2\n");
+    fn values_are_aligned() {
+        assert_eq!(key_value_lines(&[("a", "1".into()), ("long", "2".into())]), "a     1\nlong  2\n");
     }
 }

@@ -1,6 +1,6 @@
-//! Filters over the neighborhood of a pixel; the border pixels are repeated outside the image.
+//! Filters over the neighborhood of a pixel; border pixels are replicated outside the image.
 
-/// The mean of the (2 r + 1) x (2 r + 1) pixels around each.
+/// The mean of the (2 r + 1) x (2 r + 1) pixels around each pixel.
 pub(crate) fn box_mean(image: &[f32], (height, width): (usize, usize), r: usize) -> Vec<f32> {
     let along = |from: &dyn Fn(usize) -> f32, length: usize, out: &mut dyn FnMut(usize, f32)| {
         for at in 0..length {
@@ -19,8 +19,8 @@ pub(crate) fn box_mean(image: &[f32], (height, width): (usize, usize), r: usize)
     both
 }
 
-/// Whether the median of the 5 x 5 pixels around each exceeds the pixel's threshold: whether 13 of the 25 do. Counting
-/// them needs no sorting.
+/// Mask of the pixels whose 5 x 5 median exceeds their threshold, that is where 13 of the 25 values exceed it. Counting
+/// needs no sorting.
 pub(crate) fn median_exceeds(image: &[u8], thresholds: &[u8], (height, width): (usize, usize)) -> Vec<bool> {
     const R: usize = 2;
     const MAJORITY: u8 = 13;
@@ -50,8 +50,8 @@ pub(crate) fn median_exceeds(image: &[u8], thresholds: &[u8], (height, width): (
     out
 }
 
-/// The pixels of a mask and those that touch it, corners included.
-pub(crate) fn beside(mask: &[bool], (height, width): (usize, usize)) -> Vec<bool> {
+/// The dilation of a mask by one pixel, with diagonal neighbors.
+pub(crate) fn dilate(mask: &[bool], (height, width): (usize, usize)) -> Vec<bool> {
     let mut rows = mask.to_vec();
     for (out, row) in rows.chunks_mut(width).zip(mask.chunks(width)) {
         for (out, inside) in out[1..].iter_mut().zip(row) {
@@ -71,23 +71,23 @@ pub(crate) fn beside(mask: &[bool], (height, width): (usize, usize)) -> Vec<bool
     both
 }
 
-/// The parts of a mask that hang together (corners included) and hold a seed; all else is dropped.
+/// The connected regions of a mask, with diagonal neighbors, that contain a seed.
 pub(crate) fn grown_from(seeds: &[bool], mask: &[bool], (height, width): (usize, usize)) -> Vec<bool> {
-    let mut kept: Vec<bool> = seeds.iter().zip(mask).map(|(&seed, &inside)| seed && inside).collect();
-    let mut open: Vec<usize> = (0..kept.len()).filter(|&at| kept[at]).collect();
+    let mut grown: Vec<bool> = seeds.iter().zip(mask).map(|(&seed, &inside)| seed && inside).collect();
+    let mut open: Vec<usize> = (0..grown.len()).filter(|&at| grown[at]).collect();
     while let Some(at) = open.pop() {
         let (y, x) = (at / width, at % width);
         for v in y.saturating_sub(1)..(y + 2).min(height) {
             for u in x.saturating_sub(1)..(x + 2).min(width) {
                 let next = v * width + u;
-                if mask[next] && !kept[next] {
-                    kept[next] = true;
+                if mask[next] && !grown[next] {
+                    grown[next] = true;
                     open.push(next);
                 }
             }
         }
     }
-    kept
+    grown
 }
 
 #[cfg(test)]
@@ -118,20 +118,20 @@ mod tests {
 
     #[test]
     fn regions_without_a_seed_are_dropped() {
-        let read = |picture: &str| picture.bytes().map(|letter| letter != b'.').collect::<Vec<_>>();
+        let read = |image: &str| image.bytes().map(|letter| letter != b'.').collect::<Vec<_>>();
         let mask = read("##..#.#....#...#...##");
         let seeds = read(".#.......#...........");
         // In rows of seven: two regions that touch at corners only, one without a seed, and a seed outside the mask.
         assert_eq!(grown_from(&seeds, &mask, (3, 7)), read("##..................."));
-        assert_eq!(beside(&read("....#...."), (3, 3)), [true; 9]);
-        assert_eq!(beside(&read("#............."), (2, 7)), read("##.....##....."));
-        assert_eq!(beside(&[true], (1, 1)), [true]);
+        assert_eq!(dilate(&read("....#...."), (3, 3)), [true; 9]);
+        assert_eq!(dilate(&read("#............."), (2, 7)), read("##.....##....."));
+        assert_eq!(dilate(&[true], (1, 1)), [true]);
         let corner = read("#...#...#");
         assert_eq!(grown_from(&read("#........"), &corner, (3, 3)), corner);
     }
 
     #[test]
-    fn a_mean_keeps_what_is_even_and_spreads_a_point() {
+    fn a_box_mean_keeps_constant_images_and_spreads_a_point() {
         assert_eq!(box_mean(&[4.0; 12], (3, 4), 3), vec![4.0; 12]);
         let mut point = vec![0.0; 81];
         point[40] = 49.0;

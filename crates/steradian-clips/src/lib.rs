@@ -1,14 +1,15 @@
-//! Background models of clips, foreground masks, and faces without cast shadows.
+//! Background models of clips, foreground masks, and removal of cast shadows from images of faces.
 //!
-//! [`fit_scene`] finds a background that follows the light; [`with_clip_statistics`] makes a model of any other method
-//! fit for clips. A [`Separator`] then takes frames apart, one by one, in any order, with such a model: the empty scene at
-//! the light of that frame, and a mask of what is not part of it. [`Tally`] and [`BackgroundError`] compare both with truth.
-//! A [`Palette`] gives the empty scene its colours back.
+//! [`fit_scene`] fits a background model that adapts to the illumination; [`with_clip_statistics`] turns a model of any
+//! other method into a background model. A [`Separator`] separates frames with such a model, in any order, into a
+//! background image at the illumination of the frame and a foreground mask. [`ConfusionCounts`] and [`BackgroundError`]
+//! compare both with ground truth. A [`Palette`] adds colors to gray background images.
 //!
-//! [`without_shadows`] is for faces: pictures of one thing under many lights, as they would be without cast shadows.
+//! [`remove_shadows`] removes cast shadows from images of one face under different illumination.
 //!
-//! The crate knows no file format and prints nothing.
+//! The crate reads and writes no files and prints nothing.
 
+mod evaluation;
 mod filter;
 mod level;
 mod mode;
@@ -21,14 +22,13 @@ mod separate;
 mod shadows;
 mod statistics;
 mod training;
-mod truth;
 
+pub use evaluation::{BackgroundError, ConfusionCounts};
 pub use level::gray_level;
 pub use palette::{Palette, PaletteSums};
 pub use range::FrameRange;
 pub use scene::{COMPONENTS, SCENE, fit_scene, scene_config};
 pub use separate::{Separated, Separator};
-pub use shadows::{Darkness, FACE_COMPONENTS, trusted_reconstruction, without_shadows};
+pub use shadows::{Darkness, FACE_COMPONENTS, remove_shadows, trusted_reconstruction};
 pub use statistics::{ClipStatistics, with_clip_statistics};
 pub use training::{TRAINING_FRAMES, frame_pixels};
-pub use truth::{BackgroundError, Tally};

@@ -1,5 +1,7 @@
-//! Colors of the background image. What is background is told from gray levels; a pixel's colour is then what it shows while
-//! nothing stands before it, relative to its gray background, so that it follows the light as that does.
+//! Colors of the background image.
+//!
+//! Background and foreground are separated by gray levels. The color of a pixel is its mean color over the frames in
+//! which it is background, relative to its gray background, so that it adapts to the illumination in the same way.
 
 use crate::level::gray_level;
 use crate::separate::Separated;
@@ -7,10 +9,10 @@ use crate::separate::Separated;
 /// Red, green, blue.
 type Rgb = [f32; 3];
 
-/// Gray levels that count as gray in each pixel: what is nearly black has no colour that could be told from noise.
+/// Gray levels that are added to each color, so that nearly black pixels, whose color is noise, become gray.
 const GRAY_LEVELS: f32 = 1.0;
 
-/// What a pixel showed while it was background, summed over frames.
+/// Sums of the color and gray background of a pixel over the frames in which it is background.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     frames: u32,
@@ -18,21 +20,21 @@ struct Sums {
     colors: [u32; 3],
 }
 
-/// Colours of frames on their way to a [`Palette`]. Whole numbers: frames may come in any order.
+/// Accumulator of a [`Palette`] over frames. The sums are integers, so the order of frames does not matter.
 #[derive(Debug, Clone)]
 pub struct PaletteSums(Vec<Sums>);
 
 impl PaletteSums {
-    /// For frames of so many pixels, of which none was seen yet.
+    /// The empty accumulator for frames with this number of pixels.
     pub fn new(pixels: usize) -> Self {
         Self(vec![Sums::default(); pixels])
     }
 
-    /// Adds a frame that was taken apart and its colours, three bytes a pixel.
+    /// Adds a separated frame and its colors, 3 bytes per pixel.
     pub fn add(&mut self, colors: &[u8], parts: &Separated) {
-        let seen = colors.as_chunks::<3>().0.iter().zip(&parts.background).zip(&parts.mask);
-        for (sums, ((colors, background), moving)) in self.0.iter_mut().zip(seen) {
-            if !moving {
+        let pixels = colors.as_chunks::<3>().0.iter().zip(&parts.background).zip(&parts.mask);
+        for (sums, ((colors, background), foreground)) in self.0.iter_mut().zip(pixels) {
+            if !foreground {
                 sums.frames += 1;
                 sums.background += u32::from(*background);
                 sums.colors.iter_mut().zip(colors).for_each(|(sum, color)| *sum += u32::from(*color));
@@ -40,7 +42,7 @@ impl PaletteSums {
         }
     }
 
-    /// The colour of each pixel; gray where something stood before it in all frames.
+    /// The color of each pixel; gray for a pixel that is foreground in all frames.
     pub fn palette(&self) -> Palette {
         let tint = |sums: &Sums| {
             let gray = GRAY_LEVELS * sums.frames.max(1) as f32;
@@ -51,12 +53,12 @@ impl PaletteSums {
     }
 }
 
-/// The colour of each pixel of the empty scene, relative to its gray level.
+/// The color of each pixel of the background image, relative to its gray level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Palette(Vec<Rgb>);
 
 impl Palette {
-    /// A gray background in colour: three bytes a pixel.
+    /// A gray background image in color, 3 bytes per pixel.
     pub fn colored(&self, background: &[u8]) -> Vec<u8> {
         let pixel = |(tint, level): (&Rgb, &u8)| tint.map(|part| gray_level(part * f32::from(*level)));
         self.0.iter().zip(background).flat_map(pixel).collect()
@@ -72,19 +74,19 @@ mod tests {
     }
 
     #[test]
-    fn colours_follow_the_light_and_not_what_stands_before_them() {
+    fn colors_follow_the_illumination_and_ignore_the_foreground() {
         let mut sums = PaletteSums::new(2);
-        // A brown wall at two lights; before its second pixel stands something blue, then it is seen once.
+        // A brown wall under two illuminations; a blue object covers its second pixel in the first frame.
         sums.add(&[120, 90, 60, 0, 0, 255], &parts(&[96, 96], &[false, true]));
         sums.add(&[60, 45, 30, 60, 45, 30], &parts(&[48, 48], &[false, false]));
         let colored = sums.palette().colored(&[96, 96]);
-        for (found, wanted) in colored.iter().zip([120, 90, 60, 120, 90, 60]) {
-            assert!(found.abs_diff(wanted) <= 1, "{colored:?}");
+        for (found, expected) in colored.iter().zip([120, 90, 60, 120, 90, 60]) {
+            assert!(found.abs_diff(expected) <= 1, "{colored:?}");
         }
     }
 
     #[test]
-    fn what_was_never_seen_and_what_is_black_is_gray() {
+    fn pixels_that_are_always_foreground_or_black_are_gray() {
         let mut sums = PaletteSums::new(2);
         sums.add(&[9, 200, 9, 0, 0, 2], &parts(&[50, 0], &[true, false]));
         let palette = sums.palette();

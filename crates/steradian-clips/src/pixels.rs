@@ -1,4 +1,4 @@
-//! Statistics of each pixel over the frames, block of pixels by block of pixels.
+//! Statistics of each pixel over the training frames.
 
 use rayon::prelude::*;
 use steradian::Matrix;
@@ -7,43 +7,45 @@ use crate::mode::ModeFinder;
 use crate::scores::solve;
 use crate::training::Training;
 
-/// Pixels that one task gathers.
+/// Number of pixels per task.
 const BLOCK: usize = 256;
-/// The share of the frames that are nearest to the background, from whose edge the scale is told: what stands before a pixel
-/// most of the time must not be taken for noise.
-const NEAREST: f64 = 0.35;
-/// From that edge to a standard deviation, for normal noise: 1 over the 67.5 % point of a normal distribution.
+/// Quantile of the absolute residuals from which the scale is estimated: an object that covers a pixel in most frames
+/// must not count as noise.
+const SCALE_QUANTILE: f64 = 0.35;
+/// Ratio of the standard deviation to that quantile for normal noise: 1 over the 67.5 % point of the normal
+/// distribution.
 const TO_DEVIATION: f32 = 2.204;
-/// Gray levels; rounding alone is a third of one.
-const LEAST_SCALE: f32 = 0.5;
+/// Smallest pixel scale, in gray levels; rounding alone is a third of a gray level.
+const MIN_SCALE: f32 = 0.5;
 
-/// Frames that a pixel's response to light is told from, at most.
+/// Largest number of frames from which the response of a pixel to the illumination is estimated.
 const RESPONSE_FRAMES: usize = 128;
-/// Steps towards the least sum of absolute residuals.
+/// Number of steps of iteratively reweighted least squares.
 const RESPONSE_STEPS: usize = 8;
-/// What keeps lights that hardly differ from sharing a response, relative to the largest.
+/// Ridge of the normal equations relative to their largest diagonal entry, for illumination scores that hardly differ.
 const RESPONSE_RIDGE: f64 = 1e-4;
-/// Gray levels below which a residual counts as none.
+/// Smallest absolute residual in a weight, in gray levels.
 const RESPONSE_FLOOR: f64 = 1.0;
 
-/// What is found of each pixel.
+/// Statistics of each pixel.
 pub(crate) struct PixelStatistics {
-    /// How much more it responds to each light than the components say; pixel after pixel, nothing where it was not asked for.
+    /// Correction of the response to each illumination score, d per pixel; empty if not requested.
     pub(crate) response: Vec<f32>,
-    /// The mode of its residuals.
+    /// The mode of the residuals; 0 if not requested.
     pub(crate) mode: Vec<f64>,
-    /// Its usual distance from the background, once the mode is part of that.
+    /// The scale of the residuals about the mode, in gray levels.
     pub(crate) scale: Vec<f64>,
 }
 
-/// Looks at frames minus backgrounds: center + scores times components; scores are frames x d, components d x D.
+/// Statistics of the residuals, frames minus (center + scores times components); scores are frames x d, components d x
+/// D. `illumination` contains d scores per frame that the response is fitted to.
 pub(crate) fn of_residuals(
     training: &Training,
     center: &[f64],
     components: Option<&Matrix>,
     scores: &[Vec<f64>],
     shifts_by_mode: bool,
-    lights: Option<&[Vec<f32>]>,
+    illumination: Option<&[Vec<f32>]>,
 ) -> PixelStatistics {
     let pixels: Vec<(f64, f64, Vec<f32>)> = (0..training.pixels.div_ceil(BLOCK))
         .into_par_iter()
@@ -54,7 +56,7 @@ pub(crate) fn of_residuals(
             residuals
                 .chunks_mut(training.frames)
                 .map(|residuals| {
-                    let response = lights.map_or(Vec::new(), |lights| respond(residuals, lights));
+                    let response = illumination.map_or(Vec::new(), |scores| remove_response(residuals, scores));
                     let mode = if shifts_by_mode { finder.mode(residuals) } else { 0.0 };
                     (f64::from(mode), f64::from(scale(residuals, mode)), response)
                 })
@@ -68,17 +70,18 @@ pub(crate) fn of_residuals(
     }
 }
 
-/// Takes out of a pixel's residuals what follows the lights, by least absolute residuals around a constant; how much that is
-/// for each light. Whoever stands before the pixel while one of the lights is on has no say unless they do so mostly.
-fn respond(residuals: &mut [f32], lights: &[Vec<f32>]) -> Vec<f32> {
-    let d = lights[0].len();
+/// Subtracts from the residuals of a pixel the part that is linear in the illumination scores, and returns its
+/// coefficients. The fit minimizes the sum of absolute residuals about a constant, so an object that covers the pixel
+/// has no influence unless it does so in most frames of an illumination.
+fn remove_response(residuals: &mut [f32], illumination: &[Vec<f32>]) -> Vec<f32> {
+    let d = illumination[0].len();
     let k = d + 1;
     let step = residuals.len().div_ceil(RESPONSE_FRAMES);
     let mut found = vec![0.0f64; k];
     for _ in 0..RESPONSE_STEPS {
         let (mut normal, mut right) = (vec![0.0; k * k], vec![0.0; k]);
-        for (r, light) in residuals.iter().zip(lights).step_by(step) {
-            let along = |a: usize| if a < d { f64::from(light[a]) } else { 1.0 };
+        for (r, scores) in residuals.iter().zip(illumination).step_by(step) {
+            let along = |a: usize| if a < d { f64::from(scores[a]) } else { 1.0 };
             let expected: f64 = (0..k).map(|a| found[a] * along(a)).sum();
             let weight = 1.0 / (f64::from(*r) - expected).abs().max(RESPONSE_FLOOR);
             for a in 0..k {
@@ -93,13 +96,13 @@ fn respond(residuals: &mut [f32], lights: &[Vec<f32>]) -> Vec<f32> {
         solve(&mut normal, &mut right);
         found = right;
     }
-    for (r, light) in residuals.iter_mut().zip(lights) {
-        *r -= (0..d).map(|a| found[a] as f32 * light[a]).sum::<f32>();
+    for (r, scores) in residuals.iter_mut().zip(illumination) {
+        *r -= (0..d).map(|a| found[a] as f32 * scores[a]).sum::<f32>();
     }
     found[..d].iter().map(|&x| x as f32).collect()
 }
 
-/// The residuals of some pixels, pixel after pixel.
+/// The residuals of some pixels: all frames of the first pixel, then all frames of the next.
 fn residuals(
     training: &Training,
     center: &[f64],
@@ -120,17 +123,18 @@ fn residuals(
             let s = scores[frame][k] as f32;
             expected.iter_mut().zip(row).for_each(|(e, q)| *e += s * q);
         }
-        let seen = &training.frame(frame)[pixels.clone()];
-        for (at, (x, e)) in seen.iter().zip(&expected).enumerate() {
+        let levels = &training.frame(frame)[pixels.clone()];
+        for (at, (x, e)) in levels.iter().zip(&expected).enumerate() {
             out[at * frames + frame] = f32::from(*x) - e;
         }
     }
     out
 }
 
+/// The scale of the residuals about the mode.
 fn scale(residuals: &[f32], mode: f32) -> f32 {
     let mut sizes: Vec<u32> = residuals.iter().map(|r| (r - mode).abs().to_bits()).collect();
-    let edge = ((sizes.len() - 1) as f64 * NEAREST).round() as usize;
+    let edge = ((sizes.len() - 1) as f64 * SCALE_QUANTILE).round() as usize;
     let (_, size, _) = sizes.select_nth_unstable(edge);
-    (TO_DEVIATION * f32::from_bits(*size)).max(LEAST_SCALE)
+    (TO_DEVIATION * f32::from_bits(*size)).max(MIN_SCALE)
 }

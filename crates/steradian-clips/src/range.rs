@@ -1,10 +1,11 @@
-//! Some consecutive frames of a clip as a source of their own.
+//! A range of consecutive frames of a clip as a source.
 
 use std::ops::Range;
 
-use steradian::{Block, Error, Result, Shape, Source};
+use steradian::data::{Block, Shape};
+use steradian::{Error, Result, Source};
 
-/// The frames from one to before another.
+/// The frames of a clip from a first one to an exclusive end.
 pub struct FrameRange<'a> {
     source: &'a dyn Source,
     first: usize,
@@ -12,14 +13,19 @@ pub struct FrameRange<'a> {
 }
 
 impl<'a> FrameRange<'a> {
-    /// Fails when the frames are not all there.
+    /// Rejects an empty range, and one that exceeds the clip.
     pub fn new(source: &'a dyn Source, frames: Range<usize>) -> Result<Self> {
         let shape = source.shape().clone();
         if frames.start >= frames.end || frames.end > shape.samples {
-            return Err(Error::asked(format!(
-                "frames {}:{} are asked for, but the clip has {}; give A:B with A below B and B at most {}",
-                frames.start, frames.end, shape.samples, shape.samples
-            )));
+            let (start, end, count) = (frames.start, frames.end, shape.samples);
+            let problem = if start >= end {
+                format!("frame range {start}:{end} is empty (end is exclusive); use a start below the end")
+            } else {
+                format!(
+                    "frame range {start}:{end} exceeds the clip, which has {count} frames; use an end up to {count}"
+                )
+            };
+            return Err(Error::invalid_parameter("train", problem));
         }
         Ok(Self { source, first: frames.start, shape: Shape { samples: frames.len(), ..shape } })
     }
@@ -30,13 +36,13 @@ impl Source for FrameRange<'_> {
         &self.shape
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
         let shifted: Vec<_> = parts.iter().map(|part| self.first + part.start..self.first + part.end).collect();
-        self.source.announce(&shifted, lanes);
+        self.source.advise_access(&shifted, n_threads);
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
-        self.source.held_bytes(threads)
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        self.source.buffer_bytes(threads)
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

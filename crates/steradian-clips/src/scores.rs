@@ -1,57 +1,60 @@
-//! Robust scores of a frame: reweighted least squares over some of its pixels.
+//! Robust scores of a frame: iteratively reweighted least squares over some of its pixels.
 //!
 //! | symbol | here |
 //! |---|---|
 //! | r_j = x_j - mu_j - (Q s)_j | `residual` |
-//! | sigma | 1.4826 times the median of abs(r), at least [`LEAST_SCALE`] |
+//! | sigma | 1.4826 times the median of abs(r), at least [`MIN_SCALE`] |
 //! | w_j = min(1, k sigma / abs(r_j)), 0 beyond c sigma after the first steps | weights |
 //!
-//! Huber's weights (Huber 1964) find the neighbourhood, the hard cut then lets nothing that moves have a say. Pixels are
-//! spread evenly; a few thousand give scores to a fraction of a gray level. Cost: [`STEPS`] times m (d^2 + 3 d) flops.
+//! Huber's weights (Huber 1964) give a first fit; the hard cutoff then gives foreground pixels weight 0. Pixels are
+//! spread evenly; a few thousand determine scores to a fraction of a gray level. Cost: [`STEPS`] times m (d^2 + 3 d)
+//! flops for m pixels.
 //!
-//! The paper's methods project all pixels instead, s = Q'(x - mu), as they are written.
+//! Other methods project all pixels instead: s = Q'(x - mu).
 
 use steradian::{Matrix, Method, Model};
 
 use crate::scene::SCENE;
 
-/// Principal component pursuit, whose components come from another crate.
+/// Principal component pursuit, a method of the crate `steradian-baselines`.
 const PURSUIT: Method = Method::other("pcp");
 
-/// Pixels that are asked, at most.
-const ASKED: usize = 3000;
-/// Steps of the iteration.
+/// Largest number of pixels.
+const MAX_PIXELS: usize = 3000;
+/// Number of steps of the iteration.
 const STEPS: usize = 8;
-/// Steps before the hard cut.
+/// Number of steps before the hard cutoff.
 const SOFT_STEPS: usize = 2;
 /// Huber's constant.
 const HUBER: f32 = 1.345;
-/// Scales beyond which a pixel has no say.
-const CUT: f32 = 4.0;
-/// Gray levels; rounding alone is a third of one.
-const LEAST_SCALE: f32 = 0.5;
-/// What keeps the normal equations solvable where no trusted pixel speaks of a direction, relative to their diagonal.
+/// Hard cutoff: number of scales beyond which a pixel has weight 0.
+const CUTOFF: f32 = 4.0;
+/// Smallest scale, in gray levels; rounding alone is a third of a gray level.
+const MIN_SCALE: f32 = 0.5;
+/// Ridge of the normal equations relative to their largest diagonal entry, for components without a pixel of non-zero
+/// weight.
 const RIDGE: f64 = 1e-6;
+/// Ratio of the standard deviation to the median absolute deviation of a normal distribution.
 const NORMAL_MAD: f32 = 1.4826;
 
-/// Finds scores of frames.
+/// Center and components at the pixels that determine the scores of a frame.
 pub(crate) struct Scorer {
     robust: bool,
     pixels: Vec<usize>,
     center: Vec<f32>,
-    /// The components at the pixels, one after the other.
+    /// The components at the pixels, one per row.
     components: Vec<Vec<f32>>,
 }
 
 impl Scorer {
-    /// As the model's method asks for.
+    /// The scorer of a model; its method determines if scores are robust.
     pub(crate) fn of(model: &Model) -> Self {
-        // What moves is sparse to the pursuit, too: a projection would take it for background.
+        // The pursuit treats foreground as sparse, too: a projection would make it part of the background.
         let robust = matches!(model.method(), SCENE | PURSUIT | Method::Robust | Method::Cells);
-        Self::new(robust, &model.center, &model.components)
+        Self::new(robust, &model.subspace.center, &model.subspace.components)
     }
 
-    /// For this center and these components (d x D).
+    /// The scorer of a center and components (d x D).
     pub(crate) fn new(robust: bool, center: &[f64], components: &Matrix) -> Self {
         let pixels = if robust { spread(center.len()) } else { (0..center.len()).collect() };
         let center = pixels.iter().map(|&j| center[j] as f32).collect();
@@ -63,31 +66,31 @@ impl Scorer {
     /// The scores of one frame.
     pub(crate) fn scores(&self, frame: &[u8]) -> Vec<f64> {
         let d = self.components.len();
-        let away: Vec<f32> = self.pixels.iter().zip(&self.center).map(|(&j, c)| f32::from(frame[j]) - c).collect();
+        let centered: Vec<f32> = self.pixels.iter().zip(&self.center).map(|(&j, c)| f32::from(frame[j]) - c).collect();
         if !self.robust {
-            return self.components.iter().map(|component| dot(&away, component)).collect();
+            return self.components.iter().map(|component| dot(&centered, component)).collect();
         }
         let mut scores = vec![0.0f64; d];
-        let mut residual = away.clone();
-        let mut weights = vec![1.0f32; away.len()];
-        let mut sizes: Vec<u32> = Vec::with_capacity(away.len());
+        let mut residual = centered.clone();
+        let mut weights = vec![1.0f32; centered.len()];
+        let mut sizes: Vec<u32> = Vec::with_capacity(centered.len());
         for step in 0..STEPS {
-            residual.copy_from_slice(&away);
+            residual.copy_from_slice(&centered);
             for (s, component) in scores.iter().zip(&self.components) {
                 let s = *s as f32;
                 residual.iter_mut().zip(component).for_each(|(r, q)| *r -= s * q);
             }
             sizes.clear();
-            // The bits of positive numbers are in their order, and whole numbers are selected faster.
+            // The bits of non-negative f32 values have their order, and selecting integers is faster.
             sizes.extend(residual.iter().map(|r| r.abs().to_bits()));
             let middle = sizes.len() / 2;
             let (_, median, _) = sizes.select_nth_unstable(middle);
-            let scale = (NORMAL_MAD * f32::from_bits(*median)).max(LEAST_SCALE);
-            let cut = if step < SOFT_STEPS { f32::INFINITY } else { CUT * scale };
-            let bend = HUBER * scale;
+            let scale = (NORMAL_MAD * f32::from_bits(*median)).max(MIN_SCALE);
+            let cut = if step < SOFT_STEPS { f32::INFINITY } else { CUTOFF * scale };
+            let corner = HUBER * scale;
             for (w, r) in weights.iter_mut().zip(&residual) {
                 let size = r.abs();
-                *w = if size <= bend { 1.0 } else { bend / size };
+                *w = if size <= corner { 1.0 } else { corner / size };
                 *w = if size > cut { 0.0 } else { *w };
             }
             let by = self.step(&residual, &weights);
@@ -116,7 +119,7 @@ impl Scorer {
     }
 }
 
-/// A sum of products in eight parts, which the processor adds side by side.
+/// Inner product in eight partial sums, which the CPU adds in parallel.
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut parts = [0.0f32; 8];
     let ((a, rest_a), (b, rest_b)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -129,7 +132,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     parts.iter().map(|&part| f64::from(part)).sum::<f64>() + rest
 }
 
-/// Solves a small positive definite system in place, by Cholesky's factors.
+/// Solves a small positive definite system in place by a Cholesky decomposition.
 pub(crate) fn solve(matrix: &mut [f64], right: &mut [f64]) {
     let d = right.len();
     for i in 0..d {
@@ -147,10 +150,11 @@ pub(crate) fn solve(matrix: &mut [f64], right: &mut [f64]) {
     }
 }
 
-/// At most [`ASKED`] pixels, one in each stretch of equal length, at a place that follows no column of the image.
+/// At most [`MAX_PIXELS`] pixels, one per interval of equal length, at varying offsets, so that they do not align with
+/// columns of the image.
 pub(crate) fn spread(pixels: usize) -> Vec<usize> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let count = pixels.min(ASKED);
+    let count = pixels.min(MAX_PIXELS);
     let place = |i: usize| {
         let (start, end) = (i * pixels / count, (i + 1) * pixels / count);
         start + ((i as f64 * GOLDEN).fract() * (end - start) as f64) as usize
@@ -163,26 +167,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_third_of_the_pixels_may_be_anything() {
+    fn a_third_of_the_pixels_may_be_outliers() {
         let pixels = 900;
         let center = vec![100.0; pixels];
         let root = (pixels as f64).sqrt();
         let up: Vec<f64> = vec![1.0 / root; pixels];
-        let turn: Vec<f64> = (0..pixels).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / root).collect();
-        let scorer = Scorer::new(true, &center, &Matrix::from_vec(2, pixels, [up, turn].concat()));
+        let alternating: Vec<f64> = (0..pixels).map(|j| if j % 2 == 0 { 1.0 } else { -1.0 } / root).collect();
+        let scorer = Scorer::new(true, &center, &Matrix::from_vec(2, pixels, [up, alternating].concat()));
         let clean: Vec<u8> = (0..pixels).map(|j| if j % 2 == 0 { 90 } else { 70 }).collect();
-        let mut hit = clean.clone();
-        hit[300..580].fill(250);
+        let mut contaminated = clean.clone();
+        contaminated[300..580].fill(250);
         let near = |found: Vec<f64>| (found[0] + 20.0 * root).abs() < 0.5 && (found[1] - 10.0 * root).abs() < 0.5;
         assert!(near(scorer.scores(&clean)), "{:?}", scorer.scores(&clean));
-        assert!(near(scorer.scores(&hit)), "{:?}", scorer.scores(&hit));
+        assert!(near(scorer.scores(&contaminated)), "{:?}", scorer.scores(&contaminated));
     }
 
     #[test]
     fn pixels_are_distinct_and_inside() {
-        for pixels in [1, 7, ASKED, ASKED + 1, 76_800] {
+        for pixels in [1, 7, MAX_PIXELS, MAX_PIXELS + 1, 76_800] {
             let chosen = spread(pixels);
-            assert_eq!(chosen.len(), pixels.min(ASKED));
+            assert_eq!(chosen.len(), pixels.min(MAX_PIXELS));
             assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]) && chosen[chosen.len() - 1] < pixels);
         }
     }

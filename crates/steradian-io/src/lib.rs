@@ -1,21 +1,21 @@
-//! Files as sources of blocks, and results as whole files; one format per module.
+//! Files as sources of blocks, and atomic writes of results.
 //!
-//! [`open`] looks at a file's content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is mapped and read
-//! in place, or streamed when it does not fit into memory; a table (text or parquet) is streamed; a folder of images or a video
-//! is decoded once. Outputs go to a temporary file that takes its name only when it is complete, so a reader never meets
-//! half a file.
+//! [`open`] detects the format of a file by its content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is
+//! memory-mapped and read in place (zero-copy), or streamed if it does not fit into memory; a table (text or parquet) is
+//! streamed; a folder of images or a video is decoded once. Outputs are written atomically (temporary file, then rename),
+//! so a reader never opens an incomplete file.
 //!
 //! # Features
 //!
-//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; a file of a kind that
-//! was left out is an error that names the feature.
+//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; opening a file of
+//! another format is then an error that names the feature.
 //!
 //! | feature | adds | crates |
 //! |---|---|---|
 //! | `csv` | text tables, read and written | `csv` |
 //! | `parquet` | parquet tables | `parquet`, `bytes`, `half` |
-//! | `images` | image files, folders of them and GIF | `image` |
-//! | `video` | video through the program `ffmpeg` | none |
+//! | `images` | image files, folders of images, GIF | `image` |
+//! | `video` | videos, by the program `ffmpeg` | none |
 
 pub mod clip;
 pub mod npy;
@@ -24,18 +24,18 @@ mod output;
 mod system;
 mod table;
 
-pub use clip::picture::{Color, Picture};
+pub use clip::image::{Color, Image};
 #[cfg(feature = "video")]
 pub use clip::video_writer::MovieWriter;
 pub use clip::{Clip, ClipOptions};
 pub use npy::element::FileElement;
-pub use npy::streamed::StreamedNpy;
+pub use npy::streamed::StreamedNpySource;
 pub use npy::{NpySource, read_vector};
 pub use open::{Data, open};
 pub use output::checkpoint::Checkpoint;
 #[cfg(feature = "csv")]
 pub use output::write::write_csv;
-pub use output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+pub use output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
 pub use system::memory::available as available_memory;
 #[cfg(feature = "csv")]
 pub use table::csv::CsvSource;
@@ -55,14 +55,14 @@ pub mod frames {
     pub use crate::clip::image_folder::{image_files, number_in_name};
 }
 
-/// A setting of the process's allocator.
+/// Settings of the allocator of the process.
 pub mod heap {
-    pub use crate::system::malloc::give_back_large;
+    pub use crate::system::malloc::limit_malloc_retention;
 }
 
-/// Mapped files that another process shortens.
+/// Memory-mapped files that another process truncates.
 pub mod mapped {
-    pub use crate::npy::mmap::report_truncation;
+    pub use crate::npy::mmap::install_sigbus_handler;
 }
 
 /// Parquet tables as sources.
@@ -71,9 +71,9 @@ pub mod parquet {
     pub use crate::table::parquet::ParquetSource;
 }
 
-/// Files that appear under their name only when they are complete.
+/// Atomic writes: temporary files that are renamed into place when complete.
 pub mod write {
     #[cfg(feature = "csv")]
     pub use crate::output::write::write_csv;
-    pub use crate::output::write::{NpyWriter, OutputFile, WholeFolder, write_nameless, write_whole};
+    pub use crate::output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
 }

@@ -1,42 +1,43 @@
-//! Opens data by the content of a file or folder, not by its name, and names formats that are not read.
+//! Opening data of any supported format, which is detected by content, not by file name.
 
 use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-use steradian::{Block, Error, Result, Shape, Source};
+use steradian::data::{Block, Shape};
+use steradian::{Error, Result, Source};
 
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::clip_source::Clip;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::NpySource;
-use crate::npy::streamed::StreamedNpy;
+use crate::npy::streamed::StreamedNpySource;
 use crate::system::memory::available;
 #[cfg(not(all(feature = "csv", feature = "parquet")))]
 use crate::system::missing_feature::missing_feature;
-use crate::system::pread::{At, open_regular};
+use crate::system::pread::{PositionedReader, open_regular};
 #[cfg(feature = "csv")]
 use crate::table::csv::CsvSource;
 #[cfg(feature = "parquet")]
 use crate::table::parquet::ParquetSource;
 use crate::table::table_options::TableOptions;
 
-/// What a parquet file begins with.
-const PARQUET: &[u8] = b"PAR1";
+/// Magic bytes of a parquet file.
+const PARQUET_MAGIC: &[u8] = b"PAR1";
 
-/// Remedy for a table in a format that was left out of this build.
+/// Alternative to a table format that this build does not include.
 #[cfg(not(all(feature = "csv", feature = "parquet")))]
-const OTHER_TABLE: &str = "save the numbers as .npy";
+const OTHER_TABLE: &str = "save the data as .npy";
 
-/// Data of any format that is read.
+/// Data of any supported format.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Data {
-    /// A mapped array.
+    /// A memory-mapped array.
     Npy(NpySource),
-    /// An array that does not fit into memory.
-    Streamed(StreamedNpy),
-    /// A streamed table of text.
+    /// A streamed array, for files that do not fit into memory.
+    Streamed(StreamedNpySource),
+    /// A streamed text table.
     #[cfg(feature = "csv")]
     Csv(CsvSource),
     /// A streamed parquet table.
@@ -47,21 +48,21 @@ pub enum Data {
 }
 
 impl Data {
-    /// Streams an array that does not fit: one that is larger than `memory`, or than what the system can give when no
-    /// limit is set. All else stays as it is, and so do arrays in Fortran order, of which a block is all over the file.
-    /// The ring is the smallest that works; see [`StreamedNpy::widen`].
-    pub fn streamed_beyond(self, memory: Option<u64>) -> Result<Self> {
+    /// Streams an array that is larger than `memory` bytes, or than the available memory of the system if there is no
+    /// limit. Other data are returned unchanged, and so are arrays in Fortran order, whose blocks are spread over the whole
+    /// file. The buffers have their smallest size; see [`StreamedNpySource::widen`].
+    pub fn stream_if_larger_than(self, memory: Option<u64>) -> Result<Self> {
         let Self::Npy(array) = self else {
             return Ok(self);
         };
-        let fits = memory.or_else(available).is_none_or(|room| array.shape().bytes() <= room);
+        let fits = memory.or_else(available).is_none_or(|limit| array.shape().bytes() <= limit);
         if fits || array.is_fortran() {
             return Ok(Self::Npy(array));
         }
-        Ok(Self::Streamed(StreamedNpy::open(array.path())?))
+        Ok(Self::Streamed(StreamedNpySource::open(array.path())?))
     }
 
-    /// Lets streamed data use as much memory as helps this many threads, within `more` bytes beyond what they have.
+    /// Enlarges the buffers of streamed data to the best size for this number of threads, by at most `more` bytes.
     pub fn widened(self, threads: usize, more: u64) -> Result<Self> {
         match self {
             Self::Streamed(array) => Ok(Self::Streamed(array.widen(threads, more)?)),
@@ -81,7 +82,7 @@ impl Data {
         }
     }
 
-    /// The features' names, where the format has them.
+    /// The names of the features, if the format has them.
     pub fn feature_names(&self) -> Option<&[String]> {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
@@ -92,9 +93,9 @@ impl Data {
         }
     }
 
-    /// The name of a sample, where the format has one.
+    /// The name of a sample, if the format has row names.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
-        // No format of a build without tables has names.
+        // Unused in a build without tables.
         let _ = sample;
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
@@ -105,7 +106,7 @@ impl Data {
         }
     }
 
-    /// The row of the file that a sample is, from 0; it differs from the sample's index once rows are left out.
+    /// Index of the row of a sample in the file, from 0; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => sample,
@@ -116,7 +117,7 @@ impl Data {
         }
     }
 
-    /// The rows of the file that were left out for a missing cell, from 0, in order.
+    /// The rows of the file that were dropped because of a missing cell, from 0, in order.
     pub fn dropped_rows(&self) -> &[usize] {
         match self {
             Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => &[],
@@ -137,12 +138,12 @@ impl Source for Data {
         self.feature_names().map(|names| names[feature].clone())
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source().announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source().advise_access(parts, n_threads);
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
-        self.source().held_bytes(threads)
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        self.source().buffer_bytes(threads)
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -150,52 +151,45 @@ impl Source for Data {
     }
 }
 
-/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options are for tables; all
-/// else refuses them.
+/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options apply to tables; other
+/// formats reject them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let path = path.as_ref();
-    let refuse = |what: &str| Err(Error::data(format!("{}: {what}", path.display())));
-    let no_table = |what: &str| match options.first_set() {
-        Some(option) => Err(Error::asked(format!(
-            "{}: {option} is for tables, and this is {what}; leave the option out",
-            path.display()
-        ))),
-        None => Ok(()),
-    };
+    let reject = |problem: &str| Err(Error::invalid_data(format!("{}: {problem}", path.display())));
     if path.is_dir() {
-        no_table("a folder")?;
+        options.require_unset(path, "a folder")?;
         return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
     }
     let (file, bytes) = open_regular(path)?;
     let mut head = Vec::new();
-    At::new(&file, 0).take(4096).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+    PositionedReader::new(&file, 0).take(4096).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
     if head.is_empty() {
-        return refuse("the file is empty (0 bytes); a .npy array or a table of numbers is expected");
+        return reject("the file is empty (0 bytes); expected a .npy array or a table");
     }
-    // A damaged magic, or a file called .npy that is nothing else, is answered by the reader of headers.
+    // The header reader reports a corrupt magic, and unknown content in a file with the suffix .npy.
     let array = head[0] == MAGIC[0] || head.get(1..6) == Some(&MAGIC[1..]);
-    let called_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
-    let parquet = head.starts_with(PARQUET);
-    let moving = moving_pictures(&head);
-    if array || (called_array && !parquet && moving.is_none() && foreign(&head, bytes).is_none()) {
-        no_table("a .npy array")?;
+    let named_array = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy"));
+    let parquet = head.starts_with(PARQUET_MAGIC);
+    let video = video_format(&head);
+    if array || (named_array && !parquet && video.is_none() && unsupported_format(&head, bytes).is_none()) {
+        options.require_unset(path, "a .npy array")?;
         return Ok(Data::Npy(NpySource::open(path)?));
     }
     if parquet {
         return open_parquet(path, options);
     }
-    if let Some(what) = moving {
-        no_table(what)?;
+    if let Some(format) = video {
+        options.require_unset(path, format)?;
         return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
     }
-    if let Some(what) = foreign(&head, bytes) {
-        return refuse(&what);
+    if let Some(problem) = unsupported_format(&head, bytes) {
+        return reject(&problem);
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-        return refuse("this is text in UTF-16; save it as UTF-8");
+        return reject("UTF-16 text is not supported; save the table as UTF-8");
     }
     if head.contains(&0) {
-        return refuse("this is neither a .npy array nor text; save the data as .npy, .parquet or .csv");
+        return reject("the file is neither a .npy array nor text; save the data as .npy, .parquet or .csv");
     }
     open_csv(path, options)
 }
@@ -220,8 +214,8 @@ fn open_parquet(path: &Path, _: &TableOptions) -> Result<Data> {
     Err(missing_feature(path, "reading a parquet table", "parquet", OTHER_TABLE))
 }
 
-/// The name of a format that holds frames.
-fn moving_pictures(head: &[u8]) -> Option<&'static str> {
+/// Name of the video or GIF format of a file with these first bytes, if it is one.
+fn video_format(head: &[u8]) -> Option<&'static str> {
     let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
     match () {
         () if at(0, b"GIF87a") || at(0, b"GIF89a") => Some("a GIF"),
@@ -235,22 +229,22 @@ fn moving_pictures(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The name and the remedy of a known format that is not read.
-fn foreign(head: &[u8], bytes: u64) -> Option<String> {
+/// Problem and remedy of a file in a known format that is not supported.
+fn unsupported_format(head: &[u8], bytes: u64) -> Option<String> {
     let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
     let archive = [
         (&b"\x1f\x8b"[..], "gzip"),
-        (b"PK\x03\x04", "zip (as .npz and spreadsheets are)"),
+        (b"PK\x03\x04", "zip (.npz, spreadsheet)"),
         (b"PK\x05\x06", "empty zip"),
         (b"\x28\xb5\x2f\xfd", "zstandard"),
         (b"\xfd7zXZ\0", "xz"),
     ];
     let table = [
         (&b"PARE"[..], "encrypted parquet"),
-        (b"ARROW1", "arrow"),
+        (b"ARROW1", "Arrow"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
-        (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
-        (b"SQLite format 3\0", "an SQLite database"),
+        (b"MATLAB 5.0 MAT-file", "MATLAB"),
+        (b"SQLite format 3\0", "SQLite"),
     ];
     let image = [
         (&b"\x89PNG\r\n\x1a\n"[..], "a PNG image"),
@@ -260,19 +254,19 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
     ];
     let find = |list: &[(&[u8], &'static str)]| list.iter().find(|(magic, _)| at(0, magic)).map(|&(_, name)| name);
     if let Some(name) = find(&archive) {
-        return Some(format!("this is a {name} archive; extract the .npy or .csv from it first"));
+        return Some(format!("{name} archives are not supported; extract the .npy or .csv file first"));
     }
     if let Some(name) = find(&table) {
-        return Some(format!("{name} is not read by this version; convert to .npy, .parquet or .csv"));
+        return Some(format!("{name} files are not supported; convert the data to .npy, .parquet or .csv"));
     }
     let other_image = match () {
         () if at(0, b"BM") && at(6, &[0; 4]) => Some("a BMP image"),
         () if at(0, b"RIFF") && at(8, b"WEBP") => Some("a WebP image"),
-        () if portable_map(head) => Some("a PNM image"),
+        () if is_pnm(head) => Some("a PNM image"),
         () => None,
     };
     if let Some(name) = find(&image).or(other_image) {
-        return Some(format!("this is {name}, and one image is one sample; give the folder of all of them"));
+        return Some(format!("{name} is only one sample; pass the folder that contains all images"));
     }
     let model = head.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
     if at(8, b"{") && model.is_some_and(|length| (2..=bytes.saturating_sub(8)).contains(&length)) {
@@ -281,8 +275,9 @@ fn foreign(head: &[u8], bytes: u64) -> Option<String> {
     None
 }
 
-/// PGM and its kin: P1 to P6, then width and height on one line, which no table header of that name has.
-fn portable_map(head: &[u8]) -> bool {
+/// True for PNM images: P1 to P6, then width and height on one line, which distinguishes them from a table with a column of
+/// that name.
+fn is_pnm(head: &[u8]) -> bool {
     let [b'P', b'1'..=b'6', b'\n' | b'\r' | b' ', rest @ ..] = head else {
         return false;
     };

@@ -1,11 +1,15 @@
-//! Micro-benchmarks of the passes on data in memory: `cargo bench -p steradian`. Items are flops, so that a row reads as
-//! flops a second; the columns are threads.
+//! Micro-benchmarks of the passes on data in memory: `cargo bench -p steradian`. Items are flops, so the throughput is
+//! in flop/s; the arguments are numbers of threads.
 
 use divan::counter::ItemsCount;
+use steradian::config::{Cosine, Weighting};
+use steradian::data::{BlockElement, ElementType};
+use steradian::engine::Runner;
 use steradian::folds::{
-    Coefficients, ConeRule, Directions, Gram, Moments, Neighbours, Precision, Projection, Pull, Scatter, Sketch, Units,
+    Coefficients, ColumnMeans, ConeCounts, ConePredicate, Gram, OperatorProduct, Precision, Projection, Scatter,
+    SpatialGradient, Units, WeightedRows,
 };
-use steradian::{BlockElement, Cosine, ElementType, Local, Matrix, Memory, Runner, Weighting};
+use steradian::{Local, Matrix, SliceSource};
 
 const SAMPLES: usize = 1024;
 const FEATURES: usize = 25_344;
@@ -30,15 +34,15 @@ fn operator<T: BlockElement>(
     width: usize,
     precision: Precision,
 ) {
-    let source = Memory::new(data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
     let w = vectors(width);
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
-    let sketch = Sketch::new(directions, Coefficients::Project(&w), precision, T::TYPE);
+    let rows = WeightedRows::new(&center, Weighting::InverseNorm, None);
+    let product = OperatorProduct::new(rows, Coefficients::Project(&w), precision, T::TYPE);
     bencher
         .counter(ItemsCount::new(4 * SAMPLES * FEATURES * width))
-        .bench_local(|| runner.run(&sketch, &source).unwrap());
+        .bench_local(|| runner.run(&product, &source).unwrap());
 }
 
 #[divan::bench(args = [1, 2], consts = [8, 16, 32], sample_count = 10)]
@@ -47,7 +51,7 @@ fn operator_u8<const WIDTH: usize>(bencher: divan::Bencher<'_, '_>, threads: usi
 }
 
 #[divan::bench(args = [1, 2], sample_count = 10)]
-fn operator_u8_in_double(bencher: divan::Bencher<'_, '_>, threads: usize) {
+fn operator_u8_in_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
     operator(bencher, &bytes(SAMPLES, FEATURES), threads, 8, Precision::Double);
 }
 
@@ -66,24 +70,24 @@ fn operator_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn projection_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
-    let projection = Projection::new(directions, &vectors(16), Units::Data, Precision::Working, ElementType::U8);
+    let rows = WeightedRows::new(&center, Weighting::InverseNorm, None);
+    let projection = Projection::new(rows, &vectors(16), Units::Data, Precision::Working, ElementType::U8);
     bencher
         .counter(ItemsCount::new(2 * SAMPLES * FEATURES * 16))
         .bench_local(|| runner.run(&projection, &source).unwrap());
 }
 
 #[divan::bench(args = [1, 2], sample_count = 10)]
-fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
+fn gram_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![128.0; FEATURES];
-    let gram = Gram::new(Directions::new(&center, Weighting::Uniform, None), SAMPLES);
-    // Below the diagonal nothing is computed, so n^2 D operations are what a symmetric product takes.
+    let gram = Gram::new(WeightedRows::new(&center, Weighting::Uniform, None), SAMPLES);
+    // Entries below the diagonal are copied, so a symmetric product takes n^2 D operations.
     let tile = 192;
     bencher
         .counter(ItemsCount::new(SAMPLES * SAMPLES * FEATURES))
@@ -94,13 +98,13 @@ fn integer_products(bencher: divan::Bencher<'_, '_>, threads: usize) {
 fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let (samples, features, tile) = (8192, 256, 512);
     let data: Vec<f32> = bytes(samples, features).into_iter().map(f32::from).collect();
-    let source = Memory::new(&data, samples, features).unwrap();
+    let source = SliceSource::new(&data, samples, features).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; features];
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
+    let rows = WeightedRows::new(&center, Weighting::InverseNorm, None);
     bencher.counter(ItemsCount::new(samples * (samples + tile) * features)).bench_local(|| {
         runner
-            .run_pairs(&Neighbours::new(ConeRule::new(directions.clone(), Cosine::Abs, 0.5), samples), &source, tile)
+            .run_pairs(&ConeCounts::new(ConePredicate::new(rows.clone(), Cosine::Abs, 0.5), samples), &source, tile)
             .unwrap()
     });
 }
@@ -109,10 +113,10 @@ fn cone_counts(bencher: divan::Bencher<'_, '_>, threads: usize) {
 fn scatter_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let (samples, features) = (20_000, 256);
     let data: Vec<f64> = bytes(samples, features).into_iter().map(f64::from).collect();
-    let source = Memory::new(&data, samples, features).unwrap();
+    let source = SliceSource::new(&data, samples, features).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; features];
-    let scatter = Scatter::new(Directions::new(&center, Weighting::InverseNorm, None));
+    let scatter = Scatter::new(WeightedRows::new(&center, Weighting::InverseNorm, None));
     bencher
         .counter(ItemsCount::new(samples * features * features))
         .bench_local(|| runner.run(&scatter, &source).unwrap());
@@ -122,20 +126,20 @@ fn scatter_f64(bencher: divan::Bencher<'_, '_>, threads: usize) {
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn mean_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES * 4, FEATURES);
-    let source = Memory::new(&data, SAMPLES * 4, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES * 4, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
-    let moments = Moments::new(FEATURES, None);
-    bencher.counter(ItemsCount::new(data.len())).bench_local(|| runner.run(&moments, &source).unwrap());
+    let means = ColumnMeans::new(FEATURES, None);
+    bencher.counter(ItemsCount::new(data.len())).bench_local(|| runner.run(&means, &source).unwrap());
 }
 
 /// Items are bytes here.
 #[divan::bench(args = [1, 2], sample_count = 10)]
 fn spatial_median_step_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let data = bytes(SAMPLES, FEATURES);
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
     bencher
         .counter(ItemsCount::new(data.len()))
-        .bench_local(|| runner.run(&Pull::new(&center, None, 0.0), &source).unwrap());
+        .bench_local(|| runner.run(&SpatialGradient::new(&center, None, 0.0), &source).unwrap());
 }

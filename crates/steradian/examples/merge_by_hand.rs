@@ -1,26 +1,29 @@
-//! Two machines, a file each, and no cluster: an angular embedding by two passes whose sums travel as files.
+//! Combining partial results manually: an angular embedding in two passes on two machines with one file each.
 //!
-//! `cargo run -p steradian --example merge_by_hand` makes both files in a temporary folder and plays both machines.
-//! What they hand to each other are the files `*.job` and `*.sum` of that folder; rows stay where they are.
+//! `cargo run -p steradian --example merge_by_hand` creates both files in a temporary folder and runs both machines.
+//! They exchange the files `*.job` and `*.partial` of that folder only, no rows.
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use steradian::folds::{Directions, Moments, Scatter};
-use steradian::{
-    AngularEmbedding, ElementType, Fold, Job, Local, Memory, Method, Runner, Solver, Sum, Weighting, top_eigenpairs,
-};
+use steradian::config::Weighting;
+use steradian::data::ElementType;
+use steradian::engine::{Fold, Runner};
+use steradian::folds::{ColumnMeans, Scatter, WeightedRows};
+use steradian::remote::{Job, PartialResult};
+use steradian::solver::top_eigenpairs;
+use steradian::{AngularEmbedding, Local, Method, SliceSource, Solver};
 use steradian_io::{NpyWriter, TableOptions, open};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const FEATURES: usize = 6;
 const SAMPLES: usize = 1800;
-/// Where the data are cut: a multiple of 256, so that sums of both parts lie on the grid of the whole.
+/// First row of the second part: a multiple of 256, so that both parts are aligned to the grid of all data.
 const CUT: usize = 1024;
 
-/// One of the machines: its own rows, and which of the whole they are.
+/// One of the machines, with a file of its rows and the sample index of the first one.
 struct Machine {
     name: &'static str,
     file: PathBuf,
@@ -28,32 +31,33 @@ struct Machine {
 }
 
 impl Machine {
-    /// What runs there: opens the pass that was sent, sums its own rows, sends the sum.
-    fn sum(&self, pass: &str, sent: &Path) -> Outcome<()> {
-        let job = Job::from_bytes(&fs::read(sent.join(format!("{pass}.job")))?)?;
+    /// Runs on each machine: reads the job, reduces its own rows, writes the partial result.
+    fn run(&self, pass: &str, shared: &Path) -> Outcome<()> {
+        let job = Job::from_bytes(&fs::read(shared.join(format!("{pass}.job")))?)?;
         let rows = open(&self.file, &TableOptions::default())?;
-        let sum = job.sum_on_grid(&rows, self.first_row, SAMPLES, &Local::new(0)?)?;
-        fs::write(sent.join(format!("{pass}-{}.sum", self.name)), sum.to_bytes()?)?;
+        let partial = job.sum_leaves(&rows, self.first_row, SAMPLES, &Local::new(0)?)?;
+        fs::write(shared.join(format!("{pass}-{}.partial", self.name)), partial.to_bytes()?)?;
         Ok(())
     }
 }
 
-/// What runs on the machine that leads: sends the pass, merges the sums in the order of the data, finishes.
-fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], sent: &Path) -> Outcome<F::Out> {
+/// Runs on the driver: writes the job, merges the partial results in data order, finishes.
+fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], shared: &Path) -> Outcome<F::Out> {
     let job = Job::new(fold)?;
-    fs::write(sent.join(format!("{}.job", F::NAME)), job.to_bytes()?)?;
+    fs::write(shared.join(format!("{}.job", F::NAME)), job.to_bytes()?)?;
     for machine in machines {
-        machine.sum(F::NAME, sent)?; // each on its own, at the same time
+        machine.run(F::NAME, shared)?; // in practice at the same time
     }
-    let sum = |machine: &Machine| -> Outcome<Sum> {
-        Ok(Sum::from_bytes(&fs::read(sent.join(format!("{}-{}.sum", F::NAME, machine.name)))?)?)
+    let partial = |machine: &Machine| -> Outcome<PartialResult> {
+        let file = shared.join(format!("{}-{}.partial", F::NAME, machine.name));
+        Ok(PartialResult::from_bytes(&fs::read(file)?)?)
     };
-    let total = job.merge(&sum(&machines[0])?, &sum(&machines[1])?)?;
+    let total = job.merge(&partial(&machines[0])?, &partial(&machines[1])?)?;
     Ok(job.finish(fold, &total, SAMPLES)?)
 }
 
 fn embed(folder: &Path) -> Outcome<()> {
-    // A plane, a little noise, and an offset.
+    // Samples close to a plane, with an offset.
     let sample = |i: usize| {
         let t = i as f64;
         let (a, b) = ((0.7 * t).sin(), (1.3 * t).cos());
@@ -69,25 +73,25 @@ fn embed(folder: &Path) -> Outcome<()> {
     };
     let machines = [save("first", 0..CUT)?, save("second", CUT..SAMPLES)?];
 
-    // The first pass finds the center, the second the matrix of directions seen from there.
-    let center = pass(&Moments::new(FEATURES, None), &machines, folder)?;
-    let directions = Directions::new(&center, Weighting::InverseNorm, None);
-    let (matrix, mass) = pass(&Scatter::new(directions.clone()), &machines, folder)?;
+    // The first pass computes the center, the second the scatter matrix of the directions about it.
+    let center = pass(&ColumnMeans::new(FEATURES, None), &machines, folder)?;
+    let rows = WeightedRows::new(&center, Weighting::InverseNorm, None);
+    let (matrix, total_weight) = pass(&Scatter::new(rows.clone()), &machines, folder)?;
     let (values, vectors) = top_eigenpairs(&matrix, 2, 1e-9, 0, &Local::new(0)?)?;
-    println!("angular shares {:.4} and {:.4}", values[0] / mass, values[1] / mass);
+    println!("angular eigenvalues {:.4} and {:.4}", values[0] / total_weight, values[1] / total_weight);
 
-    // One machine with all rows finds the same center and the same matrix, to the last bit.
-    let whole = Memory::new(&table, SAMPLES, FEATURES)?;
+    // One machine with all rows computes a bitwise identical center and matrix.
+    let whole = SliceSource::new(&table, SAMPLES, FEATURES)?;
     let runner = Local::new(0)?;
-    assert_eq!(runner.run(&Moments::new(FEATURES, None), &whole)?, center);
-    assert_eq!(runner.run(&Scatter::new(directions), &whole)?, (matrix, mass));
+    assert_eq!(runner.run(&ColumnMeans::new(FEATURES, None), &whole)?, center);
+    assert_eq!(runner.run(&Scatter::new(rows), &whole)?, (matrix, total_weight));
     let model = AngularEmbedding::preset(Method::Ae, 2).solver(Solver::Scatter).fit(&whole)?;
-    assert_eq!(model.center, center);
-    for (i, share) in model.shares.iter().flatten().enumerate() {
-        let cosine: f64 = (0..FEATURES).map(|j| model.components[(i, j)] * vectors[(j, i)]).sum();
-        assert!((cosine.abs() - 1.0).abs() < 1e-12 && (share - values[i] / mass).abs() < 1e-12);
+    assert_eq!(model.subspace.center, center);
+    for (i, eigenvalue) in model.subspace.angular_eigenvalues.iter().flatten().enumerate() {
+        let cosine: f64 = (0..FEATURES).map(|j| model.subspace.components[(i, j)] * vectors[(j, i)]).sum();
+        assert!((cosine.abs() - 1.0).abs() < 1e-12 && (eigenvalue - values[i] / total_weight).abs() < 1e-12);
     }
-    println!("one machine with all {SAMPLES} rows finds the same");
+    println!("one machine with all {SAMPLES} rows computes identical results");
     Ok(())
 }
 
@@ -100,6 +104,6 @@ fn main() -> Outcome<()> {
 }
 
 #[test]
-fn two_machines_find_what_one_does() -> Outcome<()> {
+fn two_machines_compute_the_result_of_one() -> Outcome<()> {
     main()
 }

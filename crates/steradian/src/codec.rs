@@ -1,6 +1,7 @@
-//! The encoding of folds and partial results as bytes, for other processes and for files, and digests of them.
+//! Serialization of folds and accumulators to bytes, for other processes and for files, and digests of the bytes.
 //!
-//! Numbers keep all their bits. Bytes are read by the version that wrote them; whoever keeps or ships bytes says which.
+//! Floating-point values keep all their bits. Only the version that wrote the bytes can read them, so callers store the
+//! version next to them.
 
 use std::hash::Hasher;
 use std::io::{self, Write};
@@ -10,16 +11,16 @@ use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
 
-/// `value` as bytes.
+/// Serializes `value`.
 pub(crate) fn to_bytes<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>> {
-    postcard::to_stdvec(value).map_err(|e| Error::asked(format!("cannot be written as bytes: {e}")))
+    postcard::to_stdvec(value).map_err(|e| Error::invalid_argument(format!("cannot serialize a value: {e}")))
 }
 
-/// Writes what [`to_bytes`] would return, piece by piece.
+/// Writes the bytes of [`to_bytes`] in small pieces.
 pub(crate) fn write_bytes<T: Serialize + ?Sized>(value: &T, to: &mut dyn Write) -> io::Result<()> {
-    /// Remembers what the encoding forgets: why a writer failed.
-    struct Remembering<'a>(&'a mut dyn Write, Option<io::Error>);
-    impl Write for Remembering<'_> {
+    /// A writer that stores its error, because postcard drops it.
+    struct ErrorKeeper<'a>(&'a mut dyn Write, Option<io::Error>);
+    impl Write for ErrorKeeper<'_> {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.write_all(bytes).map(|()| bytes.len())
         }
@@ -33,30 +34,30 @@ pub(crate) fn write_bytes<T: Serialize + ?Sized>(value: &T, to: &mut dyn Write) 
         }
 
         fn flush(&mut self) -> io::Result<()> {
-            Ok(()) // whoever gave the writer flushes it
+            Ok(()) // the caller flushes its writer
         }
     }
-    let mut to = Remembering(to, None);
+    let mut to = ErrorKeeper(to, None);
     match postcard::to_io(value, &mut to).map(drop) {
         Ok(()) => Ok(()),
         Err(other) => Err(to.1.unwrap_or_else(|| io::Error::other(other))),
     }
 }
 
-/// The hash of digests: XXH64 with seed 0. Its values are fixed by its specification, where those of the standard library's
-/// hasher may change with the compiler, and parquet depends on the crate already.
+/// The hash function of digests: XXH64 with seed 0. Its specification fixes its values, while the standard library's
+/// hasher may change with the compiler, and parquet already depends on the crate.
 pub(crate) fn hasher() -> XxHash64 {
     XxHash64::with_seed(0)
 }
 
-/// A number that tells bytes from others.
+/// The digest of some bytes.
 pub(crate) fn digest_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = hasher();
     hasher.write(bytes);
     hasher.finish()
 }
 
-/// A number that tells the bytes of a value from those of others; 0 for what cannot be written.
+/// The digest of the bytes of [`to_bytes`]; 0 if the value cannot be serialized.
 pub(crate) fn digest<T: Serialize + ?Sized>(value: &T) -> u64 {
     struct Hashing(XxHash64);
     impl Write for Hashing {
@@ -73,29 +74,29 @@ pub(crate) fn digest<T: Serialize + ?Sized>(value: &T) -> u64 {
     write_bytes(value, &mut hashing).map_or(0, |()| hashing.0.finish())
 }
 
-/// How many bytes [`to_bytes`] would write; 0 for what it would refuse.
+/// Number of bytes of [`to_bytes`]; 0 if the value cannot be serialized.
 pub(crate) fn size_in_bytes<T: Serialize + ?Sized>(value: &T) -> usize {
     postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default()).unwrap_or(0)
 }
 
-/// What [`to_bytes`] wrote; `what` names it in the message when the bytes are something else.
+/// Reads the bytes of [`to_bytes`]; `what` names the value in error messages.
 pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T> {
     match split_bytes(bytes, what)? {
         (value, []) => Ok(value),
-        (_, rest) => Err(broken(bytes, what, format!("{} bytes are left over", rest.len()))),
+        (_, rest) => Err(invalid(bytes, what, format!("{} bytes are left over", rest.len()))),
     }
 }
 
-/// The value that some bytes begin with, and the bytes after it.
+/// The value at the start of some bytes, and the bytes after it.
 pub(crate) fn split_bytes<'a, T: DeserializeOwned>(bytes: &'a [u8], what: &str) -> Result<(T, &'a [u8])> {
-    postcard::take_from_bytes(bytes).map_err(|e| broken(bytes, what, e.to_string()))
+    postcard::take_from_bytes(bytes).map_err(|e| invalid(bytes, what, e.to_string()))
 }
 
-fn broken(bytes: &[u8], what: &str, why: String) -> Error {
-    Error::data(format!("{} bytes are not {what} of this version of the package: {why}", bytes.len()))
+fn invalid(bytes: &[u8], what: &str, why: String) -> Error {
+    Error::invalid_data(format!("{} bytes are not {what} of this version of the package: {why}", bytes.len()))
 }
 
-/// Long rows of numbers as one piece of bytes: several times as fast as number by number.
+/// Serialization of long vectors as one byte string, which is several times as fast as value by value.
 pub(crate) mod packed {
     use std::borrow::Cow;
 
@@ -103,8 +104,8 @@ pub(crate) mod packed {
     use serde::de::{Deserializer, Error, Visitor};
     use serde::ser::Serializer;
 
-    /// Turns numbers of a processor that puts the highest byte first.
-    fn lowest_byte_first<T: Pod>(numbers: &mut [T]) {
+    /// Converts between native and little-endian byte order.
+    fn swap_if_big_endian<T: Pod>(numbers: &mut [T]) {
         if cfg!(target_endian = "big") {
             cast_slice_mut::<T, u8>(numbers).chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
         }
@@ -114,9 +115,9 @@ pub(crate) mod packed {
         if cfg!(target_endian = "little") {
             return to.serialize_bytes(cast_slice(numbers));
         }
-        let mut turned = numbers.to_vec();
-        lowest_byte_first(&mut turned);
-        to.serialize_bytes(cast_slice(&turned))
+        let mut swapped = numbers.to_vec();
+        swap_if_big_endian(&mut swapped);
+        to.serialize_bytes(cast_slice(&swapped))
     }
 
     pub(crate) fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
@@ -125,7 +126,7 @@ pub(crate) mod packed {
             type Value = Vec<T>;
 
             fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(to, "numbers of {} bytes", size_of::<T>())
+                write!(to, "values of {} bytes each", size_of::<T>())
             }
 
             fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<T>, E> {
@@ -134,15 +135,15 @@ pub(crate) mod packed {
                 }
                 let mut numbers = vec![T::zeroed(); bytes.len() / size_of::<T>()];
                 cast_slice_mut(&mut numbers).copy_from_slice(bytes);
-                lowest_byte_first(&mut numbers);
+                swap_if_big_endian(&mut numbers);
                 Ok(numbers)
             }
         }
         from.deserialize_bytes(Bytes(std::marker::PhantomData))
     }
 
-    /// The same for numbers that may be lent.
-    pub(crate) mod lent {
+    /// Serialization of vectors that are borrowed when written and owned when read.
+    pub(crate) mod cow {
         use super::*;
 
         pub(crate) fn serialize<S: Serializer>(numbers: &[f64], to: S) -> Result<S::Ok, S::Error> {
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The first three are the vectors of the specification of XXH64. Job ids, and checkpoints on disk, hold such numbers.
+    /// The first three are test vectors of the XXH64 specification. Job ids and checkpoints store digests.
     #[test]
     fn digests_do_not_depend_on_the_compiler() {
         assert_eq!(digest_bytes(b""), 0xef46_db37_51d8_e999);
@@ -183,13 +184,13 @@ mod tests {
         #[test]
         fn packed_numbers_keep_their_bits(bits in proptest::collection::vec(any::<u64>(), 0..50), more in any::<u32>()) {
             #[derive(serde::Serialize, serde::Deserialize)]
-            struct Sum(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
-            let sum = Sum(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
-            let bytes = to_bytes(&sum).unwrap();
-            let back: Sum = from_bytes(&bytes, "a sum").unwrap();
+            struct Sample(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
+            let sample = Sample(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
+            let bytes = to_bytes(&sample).unwrap();
+            let back: Sample = from_bytes(&bytes, "a sample").unwrap();
             prop_assert_eq!(back.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
             prop_assert_eq!((back.1[0].to_bits(), back.2), (more, 7));
-            prop_assert!(from_bytes::<Sum>(&bytes[..bytes.len() - 1], "a sum").is_err());
+            prop_assert!(from_bytes::<Sample>(&bytes[..bytes.len() - 1], "a sample").is_err());
         }
 
         #[test]
@@ -197,13 +198,13 @@ mod tests {
             let mut written = Vec::new();
             write_bytes(&(&numbers, flag), &mut written).unwrap();
             prop_assert_eq!(&written, &to_bytes(&(&numbers, flag)).unwrap());
-            let mut room = [0; 300];
-            let fits = write_bytes(&(&numbers, flag), &mut &mut room[..]);
+            let mut buffer = [0; 300];
+            let fits = write_bytes(&(&numbers, flag), &mut &mut buffer[..]);
             prop_assert_eq!(fits.map_err(|e| e.kind()).err(), (written.len() > 300).then_some(io::ErrorKind::WriteZero));
         }
 
         #[test]
-        fn cut_and_prolonged_bytes_are_refused(numbers in proptest::collection::vec(any::<f64>(), 1..50), cut in 1usize..9) {
+        fn truncated_and_extended_bytes_are_rejected(numbers in proptest::collection::vec(any::<f64>(), 1..50), cut in 1usize..9) {
             let mut bytes = to_bytes(&numbers).unwrap();
             let short = from_bytes::<Vec<f64>>(&bytes[..bytes.len() - cut], "numbers");
             prop_assert!(short.unwrap_err().to_string().contains("not numbers"));

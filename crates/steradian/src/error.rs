@@ -1,71 +1,144 @@
-//! Errors: of the request, of the data, of the content of a file, of the operating system; and cancellation.
+//! Errors, by cause: the arguments of a call, the data, the content of a file, the operating system; and cancellation.
 //!
-//! Every message says what happened with the numbers, then what to do.
+//! A message states the problem with its numbers. It names parameters as this library does and no option of a program:
+//! the command line and the Python package add the remedy in their own vocabulary from the fields of a variant.
 
 use std::path::PathBuf;
 
 /// The result of every fallible call of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error, one variant for each party that can mend it.
+/// An error, one variant for each cause that a caller may handle differently.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request is wrong: a parameter out of range, data and model of different width, too little memory allowed.
-    #[error("{0}")]
-    Asked(String),
+    /// An argument is out of range, or does not suit the data, the model or the method.
+    #[error("{problem}")]
+    InvalidArgument {
+        /// The parameter, where a single one is at fault, by its name in this library.
+        parameter: Option<&'static str>,
+        /// The value, the values that are accepted, and what to change.
+        problem: String,
+    },
     /// More components were requested than the centered data have directions.
-    #[error("n_components = {n_components} exceeds the rank {rank} of {of}; ask for at most {rank}")]
-    RankExceeded {
-        /// The requested number.
+    #[error("n_components = {n_components} exceeds the rank {rank} of {of}; use at most {rank}")]
+    RankTooSmall {
+        /// The requested number of components.
         n_components: usize,
-        /// The largest number that is possible.
+        /// The largest possible number of components.
         rank: usize,
-        /// The data of this rank, in words.
+        /// A description of the data of this rank.
         of: &'static str,
     },
-    /// The data are wrong: not finite, all rows equal, a single sample, an element type that is not read.
+    /// The fit needs more memory than its limit.
+    #[error("the fit needs about {} with {with} but may use {}", format_bytes(*needed), format_bytes(*limit))]
+    OverMemory {
+        /// Bytes that the fit allocates at least, on one thread.
+        needed: u64,
+        /// The memory limit, in bytes.
+        limit: u64,
+        /// The solver or method of this estimate, by its name.
+        with: String,
+        /// A solver that needs less memory, by its name, and the bytes that it needs.
+        alternative: Option<(&'static str, u64)>,
+    },
+    /// The data have another number of features than the model.
+    #[error("the model has {expected} features but the data have {found}; use data with the features of the fit")]
+    FeatureCount {
+        /// The number of features of the model.
+        expected: usize,
+        /// The number of features of the data.
+        found: usize,
+    },
+    /// A cell of the data is NaN or infinite.
+    #[error("the data are {value} at row {row}, column {column}")]
+    NotFinite {
+        /// The value of the cell.
+        value: f64,
+        /// The row, from 0: the earliest one with such a cell.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+    },
+    /// A cell of a table is empty, a null or a placeholder such as `NA`.
+    #[error("{}: {place} is missing ({text})", path.display())]
+    MissingCell {
+        /// The table.
+        path: PathBuf,
+        /// Row, line and column of the cell.
+        place: String,
+        /// The content of the cell.
+        text: String,
+    },
+    /// A cell of a table is text where a number is expected.
+    #[error("{}: {place} is not numeric", path.display())]
+    NotNumeric {
+        /// The table.
+        path: PathBuf,
+        /// Row, line, column and content of the cell, or the column and its type.
+        place: String,
+        /// The names of the numeric columns.
+        numeric: Vec<String>,
+        /// Whether the first column was read as row names.
+        row_names: bool,
+    },
+    /// The data cannot be used: all rows equal, a single sample, an element type that is not supported.
     #[error("{0}")]
-    Data(String),
-    /// A file's content is broken: the path, where, and what was expected there.
+    InvalidData(String),
+    /// The content of a file is invalid or truncated.
     #[error("{}: {what}", path.display())]
-    Broken {
+    CorruptFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and where, in words.
+        /// The position and what was expected there.
         what: String,
     },
-    /// The operating system refused: missing file, unwritable folder, full disk.
+    /// An operation on a file failed: it does not exist, cannot be written, the disk is full.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's own words.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The work was cancelled by its owner.
-    #[error("cancelled")]
+    /// The work was canceled by the caller.
+    #[error("canceled")]
     Cancelled,
 }
 
 impl Error {
-    /// The request is wrong.
-    pub fn asked(message: impl Into<String>) -> Self {
-        Self::Asked(message.into())
+    /// An [`Error::InvalidArgument`] about several parameters, or about a value that is no parameter.
+    pub fn invalid_argument(problem: impl Into<String>) -> Self {
+        Self::InvalidArgument { parameter: None, problem: problem.into() }
     }
 
-    /// The data are wrong.
-    pub fn data(message: impl Into<String>) -> Self {
-        Self::Data(message.into())
+    /// An [`Error::InvalidArgument`] about one parameter.
+    pub fn invalid_parameter(parameter: &'static str, problem: impl Into<String>) -> Self {
+        Self::InvalidArgument { parameter: Some(parameter), problem: problem.into() }
     }
 
-    /// A file's content is broken.
-    pub fn broken(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
-        Self::Broken { path: path.into(), what: what.into() }
+    /// An [`Error::InvalidData`].
+    pub fn invalid_data(problem: impl Into<String>) -> Self {
+        Self::InvalidData(problem.into())
     }
 
-    /// The operating system refused.
+    /// An [`Error::CorruptFile`].
+    pub fn corrupt_file(path: impl Into<PathBuf>, what: impl Into<String>) -> Self {
+        Self::CorruptFile { path: path.into(), what: what.into() }
+    }
+
+    /// An [`Error::Io`].
     pub fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
         Self::Io { path: path.into(), source }
+    }
+}
+
+/// A number of bytes with a binary unit, such as `1.5 MiB`.
+pub fn format_bytes(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
+        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
     }
 }

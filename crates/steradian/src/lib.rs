@@ -1,69 +1,81 @@
-//! Robust PCA at the price of PCA: angular embedding as passes over blocks.
+//! Robust PCA: principal components that outliers do not distort, with a bound on the numerical error.
 //!
-//! A [`Source`] hands out blocks of samples, each method is a short list of passes over them, and every pass adds
-//! blocks into sums that can be merged. A [`Model`] is what is left when the last sum is finished.
+//! A sample is centered at a robust location and weighted by its direction rather than by its norm: the components are
+//! eigenvectors of a spatial sign covariance matrix. The default method also screens outlying samples (Stahel-Donoho) and
+//! reweights the rest, with a breakdown point close to 50 %. Data are read in blocks from memory, from files larger than memory or
+//! from the workers of a cluster; results are bitwise identical for any number of threads.
+//!
+//! | task | item |
+//! |---|---|
+//! | fit the default method | [`AngularEmbedding`], a builder |
+//! | fit any method with any option | [`Config`], [`Method`], [`fit()`] |
+//! | read an array | [`SliceSource`], `NdArraySource`, `FaerSource` (features `ndarray`, `faer`), or your own [`Source`] |
+//! | scores, reconstructions, outliers | [`Model::transform`], [`Model::reconstruct`], [`Model::diagnose`] |
+//! | save and load | [`Model::to_bytes`], [`Model::from_bytes`] |
+//! | cost before a fit | [`Plan`] |
+//! | progress, cancellation, checkpoints | [`Local`], [`engine`] |
+//! | a new reduction over the data | [`engine::Fold`], [`folds`] |
+//! | rows in other processes | [`remote`] |
 //!
 //! ```
-//! use steradian::{AngularEmbedding, Memory};
+//! use steradian::model::Flag;
+//! use steradian::{AngularEmbedding, Local, Model, SliceSource};
 //!
-//! // Five samples on a line with slope 2, and one far off.
-//! let data = [0.0, 0.0, 1.0, 2.0, 2.0, 4.0, -1.0, -2.0, -2.0, -4.0, 900.0, -900.0];
-//! let model = AngularEmbedding::new(1).fit(&Memory::new(&data, 6, 2)?)?;
-//! let direction = model.components.row(0);
-//! assert!(direction[1] > 1.5 * direction[0]);
-//! # Ok::<(), steradian::Error>(())
+//! # fn main() -> steradian::Result<()> {
+//! // Nine samples near the line with slope 2, and one outlier.
+//! let mut data: Vec<f64> = (-4..=4).flat_map(|i| [f64::from(i), 2.0 * f64::from(i) + 0.1 * f64::from(i % 2)]).collect();
+//! data.extend([900.0, -900.0]);
+//! let table = SliceSource::new(&data, 10, 2)?;
+//!
+//! let model = AngularEmbedding::new(1).fit(&table)?;
+//! let direction = model.subspace.components.row(0);
+//! assert!((direction[1] / direction[0] - 2.0).abs() < 0.1);
+//!
+//! let runner = Local::new(1)?;
+//! let diagnoses = model.diagnose(&table, &runner)?;
+//! assert_eq!(diagnoses[9].flag, Flag::BadLeverage);
+//!
+//! let bytes = model.to_bytes()?;
+//! let loaded = Model::from_bytes(&bytes)?;
+//! assert_eq!(loaded.transform(&table, &runner)?, model.transform(&table, &runner)?);
+//! # Ok(())
+//! # }
 //! ```
 
 pub mod center;
 mod codec;
-mod config;
-mod data;
-mod engine;
-mod error;
-mod fit;
+pub mod config;
+pub mod data;
+pub mod engine;
+pub mod error;
+pub mod fit;
 pub mod folds;
 mod kernel;
-mod model;
+pub mod model;
 mod numeric;
-mod remote;
+pub mod remote;
 mod screen;
-mod solver;
+pub mod solver;
 
 pub use config::Config;
-pub use config::method::{Method, MethodName};
-pub use config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
-pub use config::request::Request;
-pub use config::screen::{Angle, Cone, Cosine, Counting, Outlyingness, Screen, Ties};
-pub use data::block::{Block, BlockData, BlockElement, Rows};
-pub use data::element::{Element, ElementType};
-pub use data::row_map::{RowMap, SignFlips};
-pub use data::slice::Memory;
+pub use config::method::Method;
+pub use config::options::{Center, ComponentCount, Solver};
+#[cfg(feature = "faer")]
+pub use data::faer_source::FaerSource;
 #[cfg(feature = "ndarray")]
-pub use data::slice::NdArray;
-pub use data::source::{Shape, Source, View};
-pub use engine::fold::{Fold, PairFold};
-pub use engine::forest::Forest;
-pub use engine::grid::Grid;
-pub use engine::journal::{Content, Journal};
+pub use data::ndarray_source::NdArraySource;
+pub use data::slice::SliceSource;
+pub use data::source::Source;
 pub use engine::local::Local;
-pub use engine::progress::{CancelToken, Iteration, Progress};
-pub use engine::runner::Runner;
 pub use error::{Error, Result};
-pub use fit::assemble::{Found, assemble};
 pub use fit::builder::AngularEmbedding;
-pub use fit::cost::{Step, program_bytes};
-pub use fit::origin::Origin;
-pub use fit::plan::{Plan, size};
-pub use fit::screening::{FittedScreen, screen};
-pub use fit::{fit, fit_on, fit_remote};
-pub use model::diagnosis::{Diagnosis, Flag};
-pub use model::extras::Extra;
-pub use model::{Certificate, CleanedCells, Model};
-pub use numeric::linalg::{self, Matrix};
-pub use numeric::{orthonormal, random};
-pub use remote::cluster::Cluster;
-pub use remote::job::Job;
-pub use remote::partial_result::Sum;
-pub use remote::source::{Dispatch, Remote};
-pub use screen::report::{ConeReport, Elimination};
-pub use solver::dense::top_eigenpairs;
+pub use fit::fit;
+pub use fit::plan::Plan;
+pub use model::Model;
+pub use numeric::linalg::Matrix;
+pub use numeric::{linalg, orthonormal, random};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -8,20 +8,23 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use steradian::folds::{Directions, Moments, Scatter};
-use steradian::{
-    Block, Cluster, Dispatch, Error, Fold, Local, Remote, Result, Runner, Shape, Source, Weighting, fit_remote,
-};
+use steradian::config::Weighting;
+use steradian::data::{Block, Shape};
+use steradian::engine::{Fold, Runner};
+use steradian::fit::fit_remote;
+use steradian::folds::{ColumnMeans, Scatter, WeightedRows};
+use steradian::remote::{Cluster, Dispatch, RemoteSource};
+use steradian::{Error, Local, Result, Source};
 
 use crate::errors::exception;
 use crate::model::Model;
 use crate::samples::Samples;
 use crate::settings::Settings;
 
-/// What pickle wants: a function, and what to call it with.
+/// The value of `__reduce__`: a function and its arguments.
 type Pickled<'py, Bytes> = (Bound<'py, PyAny>, (Bound<'py, Bytes>,));
 
-/// Threads that all jobs of this process share, by their number: tasks that run side by side do not crowd each other out.
+/// The thread pool of this size that all jobs of this process share, so that concurrent tasks do not oversubscribe the cores.
 fn shared_threads(threads: usize) -> Result<Arc<Local>> {
     static SHARED: Mutex<Option<HashMap<usize, Arc<Local>>>> = Mutex::new(None);
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,14 +37,14 @@ fn shared_threads(threads: usize) -> Result<Arc<Local>> {
     Ok(runner)
 }
 
-/// Bytes as Python has them: those of a file, or an array, which processes hand to each other without a copy.
+/// Bytes from Python: a `bytes` object, or a uint8 array, which processes exchange without a copy.
 #[derive(FromPyObject)]
-enum Sent<'py> {
+enum ByteBuffer<'py> {
     Bytes(PyBackedBytes),
     Array(PyReadonlyArray1<'py, u8>),
 }
 
-impl Sent<'_> {
+impl ByteBuffer<'_> {
     fn bytes(&self) -> PyResult<&[u8]> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
@@ -50,44 +53,44 @@ impl Sent<'_> {
     }
 }
 
-/// One pass over the data, for any process with this version of the package.
+/// A serializable pass over the data, for any process with this version of the package.
 #[pyclass(frozen, module = "steradian._engine")]
-pub struct Job(steradian::Job<'static>);
+pub struct Job(steradian::remote::Job<'static>);
 
 impl Job {
     fn of<F: Fold>(fold: &F) -> Result<Self> {
-        steradian::Job::from_bytes(&steradian::Job::new(fold)?.to_bytes()?).map(Self)
+        steradian::remote::Job::from_bytes(&steradian::remote::Job::new(fold)?.to_bytes()?).map(Self)
     }
 }
 
 #[pymethods]
 impl Job {
-    /// Reads what `to_bytes` wrote; refuses bytes of another version.
+    /// Deserializes a job; rejects the bytes of another version.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Sent<'_>) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, bytes: ByteBuffer<'_>) -> PyResult<Self> {
         let bytes = bytes.bytes()?;
-        py.detach(|| steradian::Job::from_bytes(bytes)).map(Self).map_err(exception)
+        py.detach(|| steradian::remote::Job::from_bytes(bytes)).map(Self).map_err(exception)
     }
 
     /// The mean of all samples of this many features.
     #[staticmethod]
     fn mean(features: usize) -> PyResult<Self> {
-        Self::of(&Moments::new(features, None)).map_err(exception)
+        Self::of(&ColumnMeans::new(features, None)).map_err(exception)
     }
 
     /// The matrix sum of w^2 (x - center)(x - center)', with w = 1 / norm(x - center) or, for `uniform`, 1.
     #[staticmethod]
     fn scatter(center: Vec<f64>, uniform: bool) -> PyResult<Self> {
-        Self::of(&Scatter::new(Directions::new(&center, weighting(uniform), None))).map_err(exception)
+        Self::of(&Scatter::new(WeightedRows::new(&center, weighting(uniform), None))).map_err(exception)
     }
 
-    /// The job as bytes.
+    /// The serialized job.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
     }
 
-    /// The sum of a part of the data, whose first sample is number `first` of all; on the grid of the whole where its
-    /// number of samples is given.
+    /// The partial result of a part of the data that starts at row `first` of all data. `whole` is the number of rows of
+    /// all data: with it, the part is reduced on their grid.
     #[pyo3(signature = (samples, first, *, whole=None, threads=0))]
     fn sum(
         &self,
@@ -96,53 +99,59 @@ impl Job {
         first: usize,
         whole: Option<usize>,
         threads: usize,
-    ) -> PyResult<Sum> {
+    ) -> PyResult<PartialResult> {
         let source = samples.source();
-        let sum = || {
+        let reduce = || {
             let runner = shared_threads(threads)?;
             match whole {
                 None => self.0.sum(source, first, &runner),
-                Some(all) => self.0.sum_on_grid(source, first, all, &runner),
+                Some(all) => self.0.sum_leaves(source, first, all, &runner),
             }
         };
-        py.detach(sum).map(Sum).map_err(exception)
+        py.detach(reduce).map(PartialResult).map_err(exception)
     }
 
-    /// Rows of a cell of the grid of data of this shape.
-    fn cell_rows(&self, samples: usize, features: usize) -> usize {
-        self.0.cell_rows(samples, features)
+    /// Number of rows per leaf of the grid of data of this shape.
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize {
+        self.0.leaf_rows(samples, features)
     }
 
-    /// The sum of two neighbours, the earlier rows first.
+    /// The partial result of two adjacent row ranges, the earlier one first.
     #[pyo3(signature = (left, right, *, threads=0))]
-    fn merge(&self, py: Python<'_>, left: &Sum, right: &Sum, threads: usize) -> PyResult<Sum> {
+    fn merge(
+        &self,
+        py: Python<'_>,
+        left: &PartialResult,
+        right: &PartialResult,
+        threads: usize,
+    ) -> PyResult<PartialResult> {
         let merge = || shared_threads(threads)?.compute(|| self.0.merge(&left.0, &right.0));
-        py.detach(merge).map(Sum).map_err(exception)
+        py.detach(merge).map(PartialResult).map_err(exception)
     }
 
-    /// The mean that the sum of all samples holds; for jobs made by `mean`.
+    /// The mean of all samples from the total of a job of `mean`.
     fn finish_mean<'py>(
         &self,
         py: Python<'py>,
         features: usize,
-        sum: &Sum,
+        total: &PartialResult,
         samples: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let mean = self.0.finish(&Moments::new(features, None), &sum.0, samples).map_err(exception)?;
+        let mean = self.0.finish(&ColumnMeans::new(features, None), &total.0, samples).map_err(exception)?;
         Ok(PyArray1::from_vec(py, mean))
     }
 
-    /// The matrix that the sum of all samples holds, divided by how much they count; for jobs made by `scatter`.
+    /// The scatter matrix, divided by the sum of the weights, from the total of a job of `scatter`.
     fn finish_scatter<'py>(
         &self,
         py: Python<'py>,
         center: Vec<f64>,
         uniform: bool,
-        sum: &Sum,
+        total: &PartialResult,
         samples: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let fold = Scatter::new(Directions::new(&center, weighting(uniform), None));
-        let (matrix, mass) = self.0.finish(&fold, &sum.0, samples).map_err(exception)?;
+        let fold = Scatter::new(WeightedRows::new(&center, weighting(uniform), None));
+        let (matrix, mass) = self.0.finish(&fold, &total.0, samples).map_err(exception)?;
         let numbers = matrix.data().iter().map(|x| if mass > 0.0 { x / mass } else { *x }).collect();
         PyArray1::from_vec(py, numbers).reshape([center.len(), center.len()])
     }
@@ -156,52 +165,53 @@ fn weighting(uniform: bool) -> Weighting {
     if uniform { Weighting::Uniform } else { Weighting::InverseNorm }
 }
 
-/// The sum of some neighbouring rows.
+/// The partial result of a range of rows.
 #[pyclass(frozen, module = "steradian._engine")]
-pub struct Sum(steradian::Sum);
+pub struct PartialResult(steradian::remote::PartialResult);
 
 #[pymethods]
-impl Sum {
-    /// Reads what `to_bytes` wrote.
+impl PartialResult {
+    /// Deserializes a partial result.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Sent<'_>) -> PyResult<Self> {
+    fn from_bytes(py: Python<'_>, bytes: ByteBuffer<'_>) -> PyResult<Self> {
         let bytes = bytes.bytes()?;
-        py.detach(|| steradian::Sum::from_bytes(bytes)).map(Self).map_err(exception)
+        py.detach(|| steradian::remote::PartialResult::from_bytes(bytes)).map(Self).map_err(exception)
     }
 
-    /// The sum as bytes, for a file or another process.
+    /// The serialized partial result, for a file or another process.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = py.detach(|| self.0.to_bytes()).map_err(exception)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The first of the rows that are summed, and the row after the last.
+    /// The range of rows: the first row, and the row after the last.
     #[getter]
     fn rows(&self) -> (usize, usize) {
         let rows = self.0.rows();
         (rows.start, rows.end)
     }
 
-    /// What moving it costs.
+    /// Serialized size, in bytes.
     fn __sizeof__(&self) -> usize {
         self.0.size()
     }
 
-    /// By an array, which pickle hands on as it lies in memory.
+    /// Pickles as a uint8 array, which protocol 5 transfers without a copy.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Pickled<'py, PyArray1<u8>>> {
         let bytes = py.detach(|| self.0.to_bytes()).map_err(exception)?;
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (PyArray1::from_vec(py, bytes),)))
     }
 }
 
-/// Data that lie in other processes: a Python object that has `sum(job, name, pass)` run there and may `fetch(rows)`.
-struct Elsewhere {
+/// Data held by other processes: a Python object with the methods `sum(job, name, pass)` and `fetch(rows)`.
+struct DistributedData {
     object: Py<PyAny>,
+    /// The exception of a method of the object, which ended the fit.
     raised: Mutex<Option<PyErr>>,
 }
 
-impl Elsewhere {
-    /// Calls Python; what it raises is kept for the caller, and the fit ends.
+impl DistributedData {
+    /// Calls Python. An exception is stored for the caller and cancels the fit.
     fn call<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Result<T> {
         Python::attach(|py| py.check_signals().and_then(|()| call(self.object.bind(py)))).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -209,7 +219,7 @@ impl Elsewhere {
         })
     }
 
-    /// Runs `work` without the interpreter's lock, which calls back into Python from this thread.
+    /// Runs `work` without the interpreter's lock; `work` calls back into Python from this thread.
     fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
         let result = py.detach(work);
         match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -219,28 +229,33 @@ impl Elsewhere {
     }
 }
 
-impl Dispatch for Elsewhere {
-    fn sum(&self, job: &steradian::Job<'_>, name: &'static str, pass: usize) -> Result<steradian::Sum> {
+impl Dispatch for DistributedData {
+    fn sum(
+        &self,
+        job: &steradian::remote::Job<'_>,
+        name: &'static str,
+        pass: usize,
+    ) -> Result<steradian::remote::PartialResult> {
         let bytes = job.to_bytes()?;
         self.call(|object| {
             let bytes = PyArray1::from_vec(object.py(), bytes);
-            let sum = object.call_method1("sum", (bytes, name, pass))?;
-            Ok(sum.cast::<Sum>()?.get().0.clone())
+            let total = object.call_method1("sum", (bytes, name, pass))?;
+            Ok(total.cast::<PartialResult>()?.get().0.clone())
         })
     }
 
     fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
         self.call(|object| {
             let rows = object.call_method1("fetch", (samples.to_vec(),))?;
-            Ok(Arc::new(Fetched(rows.cast::<Samples>()?.clone().unbind())) as Arc<dyn Source + Send + Sync>)
+            Ok(Arc::new(FetchedSamples(rows.cast::<Samples>()?.clone().unbind())) as Arc<dyn Source + Send + Sync>)
         })
     }
 }
 
-/// Samples that came.
-struct Fetched(Py<Samples>);
+/// Samples that were fetched from other processes.
+struct FetchedSamples(Py<Samples>);
 
-impl Source for Fetched {
+impl Source for FetchedSamples {
     fn shape(&self) -> &Shape {
         self.0.get().source().shape()
     }
@@ -250,17 +265,17 @@ impl Source for Fetched {
     }
 }
 
-/// Rows of data elsewhere: how many, and the shape of the others as that of a few.
+/// The shape of all distributed data: that of `like` with this number of samples.
 fn shape_like(like: &Samples, samples: usize) -> Shape {
     Shape { samples, ..like.source().shape().clone() }
 }
 
-/// Fits a model to data that lie in other processes. `like` has the features and type of all samples.
+/// Fits a model to data held by other processes. `like` has the features and the element type of all samples.
 #[pyfunction]
-#[pyo3(signature = (elsewhere, like, samples, settings, *, threads=0))]
-pub fn fit_elsewhere(
+#[pyo3(signature = (data, like, samples, settings, *, threads=0))]
+pub fn fit_distributed(
     py: Python<'_>,
-    elsewhere: Py<PyAny>,
+    data: Py<PyAny>,
     like: &Samples,
     samples: usize,
     settings: Settings,
@@ -269,7 +284,7 @@ pub fn fit_elsewhere(
     let config = settings.config()?;
     let shape = shape_like(like, samples);
     let local = Local::new(threads).map_err(exception)?;
-    let dispatch = Elsewhere { object: elsewhere, raised: Mutex::new(None) };
-    let remote = Remote::new(&dispatch, shape);
+    let dispatch = DistributedData { object: data, raised: Mutex::new(None) };
+    let remote = RemoteSource::new(&dispatch, shape);
     dispatch.run(py, || fit_remote(&config, &remote, &Cluster::new(&remote, local))).map(Model::from)
 }

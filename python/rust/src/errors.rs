@@ -1,21 +1,68 @@
-//! Errors of the library as exceptions of Python.
+//! Conversion of the library's errors to Python exceptions, with remedies in terms of the package's parameters.
 
 use std::io;
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use steradian::Error;
+use steradian::error::format_bytes;
 
-/// The exception for an error: `ValueError` for what was asked or given, `OSError` and its kin for files.
+/// The most column names that a message lists.
+const LISTED_COLUMNS: usize = 5;
+
+/// The exception for an error: `ValueError` for arguments and data, a subclass of `OSError` for files.
 pub fn exception(error: Error) -> PyErr {
-    match error {
-        Error::Asked(_) | Error::RankExceeded { .. } | Error::Data(_) | Error::Broken { .. } => {
-            PyValueError::new_err(error.to_string())
-        }
-        // The kind decides which child of OSError it becomes; the message keeps the path.
-        Error::Io { ref source, .. } => io::Error::new(source.kind(), error.to_string()).into(),
+    match &error {
+        Error::InvalidArgument { .. }
+        | Error::RankTooSmall { .. }
+        | Error::OverMemory { .. }
+        | Error::FeatureCount { .. }
+        | Error::InvalidData(_)
+        | Error::NotFinite { .. }
+        | Error::MissingCell { .. }
+        | Error::NotNumeric { .. }
+        | Error::CorruptFile { .. } => PyValueError::new_err(message(&error)),
+        // The kind selects the subclass of OSError; the message keeps the path.
+        Error::Io { source, .. } => io::Error::new(source.kind(), error.to_string()).into(),
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
-        // The library may gain kinds of errors; they are nobody's fault until they have a place here.
+        // `Error` is non-exhaustive: a variant without an entry above counts as an internal error.
         _ => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// The message of an error with its remedy.
+fn message(error: &Error) -> String {
+    let hint = match error {
+        Error::InvalidArgument { parameter: Some(parameter), problem } => return in_python(parameter, problem),
+        Error::OverMemory { alternative: Some((solver, bytes)), .. } => {
+            format!("increase memory_limit, or use solver=\"{solver}\", which needs {}", format_bytes(*bytes))
+        }
+        Error::OverMemory { .. } => "increase memory_limit".to_owned(),
+        Error::NotFinite { .. } => "remove or impute such cells".to_owned(),
+        Error::MissingCell { .. } => "use steradian.open(path, missing=\"drop\") to skip such rows".to_owned(),
+        Error::NotNumeric { numeric, row_names, .. } => columns_hint(numeric, *row_names),
+        _ => return error.to_string(),
+    };
+    format!("{error}; {hint}")
+}
+
+/// A message of the library about one parameter, by the name that Python has for it.
+fn in_python(parameter: &str, problem: &str) -> String {
+    match parameter {
+        "tolerance" => problem.replacen("the tolerance is", "tol =", 1).replacen("tolerance", "tol", 1),
+        "exact" => problem.replacen("use successive elimination", "use exact=False", 1),
+        "cells" => problem.replacen("cells = \"keep\"", "cells=\"never\"", 1),
+        _ => problem.to_owned(),
+    }
+}
+
+/// The remedy for a column of text.
+fn columns_hint(numeric: &[String], row_names: bool) -> String {
+    let names = numeric.iter().take(LISTED_COLUMNS).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    let more = if numeric.len() > LISTED_COLUMNS { ", ..." } else { "" };
+    let labels = if row_names { "" } else { ", or row_names=True if the first column contains row labels" };
+    match numeric.len() {
+        0 => format!("the table has no numeric column{labels}"),
+        _ => format!("use steradian.open(path, columns=[{names}{more}]){labels}"),
     }
 }

@@ -1,17 +1,17 @@
 //! The extension module `steradian._engine`: samples, fits, models and jobs for Python.
 //!
-//! Thin on purpose: scikit-learn's conventions live in Python, mathematics in the library. Here arrays become sources
-//! without being copied, fits run without the interpreter's lock, and Ctrl-C reaches them.
+//! It contains no conventions of scikit-learn, which are in Python, and no mathematics, which is in the library. Arrays
+//! become sources without a copy, fits run without the interpreter's lock, and Ctrl-C cancels them.
 
 mod cluster;
+mod convert;
 mod errors;
-mod gather;
+mod interruptible;
 mod memory;
 mod model;
 mod samples;
 mod screen;
 mod settings;
-mod watch;
 
 use pyo3::prelude::*;
 
@@ -19,15 +19,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    use crate::cluster::{Job, Sum, fit_elsewhere};
+    use crate::cluster::{Job, PartialResult, fit_distributed};
     #[pymodule_export]
-    use crate::model::{Model, fit, pursue};
+    use crate::model::{Model, fit, principal_component_pursuit};
     #[pymodule_export]
     use crate::samples::Samples;
     #[pymodule_export]
     use crate::screen::{Screen, screen};
+    #[pymodule_export]
+    use crate::settings::preset;
 
-    /// The version, which jobs for other processes carry.
+    /// The version of the package, stored in the jobs for other processes.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,15 +1,15 @@
-//! The memory of numpy arrays, read without the interpreter; all unsafe code of this crate is here.
+//! Access to the memory of numpy arrays without the interpreter's lock; all unsafe code of this crate is here.
 //!
 //! # Why it is sound
 //!
-//! - *Alive*: whoever holds a [`Lent`] holds a reference to its array, and the array one to its buffer. numpy refuses
-//!   to resize an array that others refer to.
-//! - *In bounds*: pointer, shape and strides are taken together from one array whose type is known, and every index is
-//!   checked against that shape.
-//! - *Any bits*: only types of which every bit pattern is a value are read.
-//! - *Shared*: another thread of Python may write to the array meanwhile. numpy has no lock that would stop it. The
-//!   numbers read then are those found at the time; nothing else depends on them, and the documentation asks not to
-//!   do it.
+//! - *Lifetime*: a [`BorrowedArray`] owns a reference to its array, and the array one to its buffer. numpy does not resize
+//!   an array with other references.
+//! - *Bounds*: pointer, shape and strides are taken together from one array of a known type, and every index is checked
+//!   against that shape.
+//! - *Bit patterns*: only element types for which every bit pattern is a valid value are read.
+//! - *Concurrent writes*: another Python thread may write to the array during a fit, and numpy has no lock against it. The
+//!   values read are those present at that time; no bound or index depends on them. The documentation tells users not to
+//!   do this.
 
 #![allow(unsafe_code)]
 
@@ -18,11 +18,11 @@ use std::ops::Range;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use steradian::Rows;
+use steradian::data::Rows;
 
-/// What the bytes of one number mean.
+/// The element type of a numpy array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ElementKind {
     Bool,
     I8,
     U8,
@@ -37,8 +37,8 @@ pub enum Kind {
     F64,
 }
 
-impl Kind {
-    /// By numpy's letter and size, where it is one of ours.
+impl ElementKind {
+    /// The kind for numpy's type letter and item size; `None` if it is not supported.
     fn of(letter: u8, bytes: usize) -> Option<Self> {
         Some(match (letter, bytes) {
             (b'b', 1) => Self::Bool,
@@ -57,7 +57,7 @@ impl Kind {
         })
     }
 
-    /// Bytes of one number.
+    /// Bytes per element.
     pub fn bytes(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -68,41 +68,41 @@ impl Kind {
     }
 }
 
-/// Numbers of which every bit pattern is a value.
-pub trait AnyBits: Copy {}
-impl AnyBits for u8 {}
-impl AnyBits for u16 {}
-impl AnyBits for f32 {}
-impl AnyBits for f64 {}
+/// An element type for which every bit pattern is a valid value.
+pub trait AnyPattern: Copy {}
+impl AnyPattern for u8 {}
+impl AnyPattern for u16 {}
+impl AnyPattern for f32 {}
+impl AnyPattern for f64 {}
 
-/// An array that Python lends: where it lies, its shape, its strides in bytes, and the reference that keeps it there.
-pub struct Lent {
+/// A borrowed numpy array: pointer, shape, strides in bytes, and the reference that keeps it alive.
+pub struct BorrowedArray {
     _owner: Py<PyUntypedArray>,
     base: *const u8,
     shape: Vec<usize>,
     strides: Vec<isize>,
-    kind: Kind,
-    /// Whether its numbers have the other byte order.
+    kind: ElementKind,
+    /// True for foreign byte order.
     swapped: bool,
-    /// Whether it lies in a mapped file, whose pages may not be there yet.
+    /// True for a memory-mapped file, whose pages may not be resident yet.
     mapped: bool,
 }
 
-// SAFETY: the memory is only read, and stays in place while the owner is referred to; see the module's head.
-unsafe impl Send for Lent {}
+// SAFETY: the memory is only read, and it is valid while `_owner` is alive; see the head of the module.
+unsafe impl Send for BorrowedArray {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for BorrowedArray {}
 
-impl Lent {
-    /// Takes note of an array; refuses element types that are not numbers, by name.
+impl BorrowedArray {
+    /// Borrows an array; rejects unsupported element types by name.
     pub fn new(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let dtype = array.dtype();
-        let Some(kind) = Kind::of(dtype.kind(), dtype.itemsize()) else {
+        let Some(kind) = ElementKind::of(dtype.kind(), dtype.itemsize()) else {
             return Err(PyTypeError::new_err(format!(
-                "arrays of {dtype} are not read; convert to float64, float32, uint16 or uint8"
+                "dtype {dtype} is not supported; convert the array to float64, float32, uint16 or uint8"
             )));
         };
-        // SAFETY: the pointer is that of a live array object; its fields are read while we hold the interpreter.
+        // SAFETY: the pointer is that of a live array object; its fields are read while the interpreter's lock is held.
         let base = unsafe { (*array.as_array_ptr()).fields.data.cast::<u8>() };
         Ok(Self {
             base,
@@ -110,27 +110,27 @@ impl Lent {
             strides: array.strides().to_vec(),
             kind,
             swapped: dtype.is_native_byteorder() == Some(false),
-            mapped: lies_in_a_map(array.as_any())?,
+            mapped: is_memory_mapped(array.as_any())?,
             _owner: array.clone().unbind(),
         })
     }
 
-    /// The sides of the array.
+    /// The shape of the array.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// What its numbers are.
-    pub fn kind(&self) -> Kind {
+    /// The element type.
+    pub fn kind(&self) -> ElementKind {
         self.kind
     }
 
-    /// Whether its numbers have the other byte order.
+    /// True for foreign byte order.
     pub fn swapped(&self) -> bool {
         self.swapped
     }
 
-    /// Whether its numbers can be used where they lie: this machine's byte order, on multiples of their size.
+    /// True if the elements can be read in place: native byte order, aligned.
     pub fn readable_in_place(&self) -> bool {
         let size = self.kind.bytes();
         !self.swapped
@@ -138,8 +138,11 @@ impl Lent {
             && self.strides.iter().all(|stride| stride.unsigned_abs().is_multiple_of(size))
     }
 
-    /// Rows of a 2-D array where they lie; `None` when they cannot be used there or are of another type.
-    pub fn rows<T: AnyBits + steradian::Element>(&self, kind: Kind) -> Option<steradian::Result<Rows<'_, T>>> {
+    /// A zero-copy view of the rows of a 2-D array; `None` if they cannot be read in place or have another type.
+    pub fn rows<T: AnyPattern + steradian::data::Element>(
+        &self,
+        kind: ElementKind,
+    ) -> Option<steradian::Result<Rows<'_, T>>> {
         let (&[rows, columns], &[down, across]) = (&self.shape[..], &self.strides[..]) else {
             return None;
         };
@@ -153,15 +156,15 @@ impl Lent {
         let reach = [(rows - 1) as isize * down, (columns - 1) as isize * across];
         let (lowest, highest) =
             (reach.iter().map(|r| r.min(&0)).sum::<isize>(), reach.iter().map(|r| r.max(&0)).sum::<isize>());
-        // SAFETY: from its lowest to its highest element the array lies within one allocation, on multiples of the
-        // size of T, of which every bit pattern is a value; it stays there while `self` is borrowed.
+        // SAFETY: from its lowest to its highest element the array is within one allocation, aligned to the size of T,
+        // for which every bit pattern is valid; the allocation is alive while `self` is borrowed.
         let span = unsafe {
             std::slice::from_raw_parts(self.base.offset(lowest).cast::<T>(), ((highest - lowest) / size) as usize + 1)
         };
         Some(Rows::strided(span, (-lowest / size) as usize, rows, columns, down / size, across / size))
     }
 
-    /// Says that some rows are about to be read: one call maps the pages of a file, instead of a fault for every few.
+    /// Prefetches the pages of some rows of a mapped file: one `madvise` call instead of a page fault every few pages.
     pub fn prepare(&self, rows: &Range<usize>) {
         #[cfg(target_os = "linux")]
         if self.mapped && !rows.is_empty() && rows.end <= self.shape[0] && self.shape[1..].iter().all(|side| *side > 0)
@@ -169,14 +172,14 @@ impl Lent {
             let size = self.kind.bytes() as isize;
             let across: isize =
                 self.shape[1..].iter().zip(&self.strides[1..]).map(|(n, s)| (*n as isize - 1) * s).sum();
-            // Only rows that lie one after the other are a range worth asking for.
+            // Only consecutive rows are one range of pages.
             if self.strides[1..].iter().any(|stride| *stride < 0) || self.strides[0] < across + size {
                 return;
             }
             let start = self.base as usize + rows.start * self.strides[0] as usize;
             let end = self.base as usize + (rows.end - 1) * self.strides[0] as usize + (across + size) as usize;
-            // SAFETY: `sysconf` reads a constant. The advice is about pages of the array, from the one that its first
-            // byte lies on; it reads them and changes nothing. Systems that do not know it decline.
+            // SAFETY: `sysconf` reads a constant. The range consists of pages of the array; the advice reads them and
+            // changes nothing. Kernels without this advice return an error, which is ignored.
             unsafe {
                 let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
                 let first = start / page * page;
@@ -187,25 +190,25 @@ impl Lent {
         let _ = (rows, self.mapped);
     }
 
-    /// Reads N bytes for each of the given places along the first axis, at a fixed place of the others.
-    pub fn each<const N: usize>(&self, places: Range<usize>, others: &[usize], mut visit: impl FnMut([u8; N])) {
-        assert!(N == self.kind.bytes(), "numbers of {} bytes are not read as {N}", self.kind.bytes());
-        assert!(others.len() + 1 == self.shape.len(), "one place for each further axis");
-        assert!(places.end <= self.shape[0], "rows {places:?} of {}", self.shape[0]);
+    /// Reads N bytes per index along the first axis, at fixed indices of the other axes.
+    pub fn each<const N: usize>(&self, indices: Range<usize>, others: &[usize], mut visit: impl FnMut([u8; N])) {
+        assert!(N == self.kind.bytes(), "elements of {} bytes read as {N}", self.kind.bytes());
+        assert!(others.len() + 1 == self.shape.len(), "one index per further axis");
+        assert!(indices.end <= self.shape[0], "rows {indices:?} of {}", self.shape[0]);
         assert!(others.iter().zip(&self.shape[1..]).all(|(at, side)| at < side), "{others:?} in {:?}", self.shape);
         let across: isize = others.iter().zip(&self.strides[1..]).map(|(&at, stride)| at as isize * stride).sum();
-        for place in places {
+        for index in indices {
             // SAFETY: every index was checked against the shape above; bytes need no alignment.
-            visit(unsafe { self.base.offset(place as isize * self.strides[0] + across).cast::<[u8; N]>().read() });
+            visit(unsafe { self.base.offset(index as isize * self.strides[0] + across).cast::<[u8; N]>().read() });
         }
     }
 }
 
-/// Whether the memory of an array belongs to an `mmap.mmap`, as that of `np.memmap` and its views does.
-fn lies_in_a_map(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// True if the memory of an array belongs to an `mmap.mmap`, as for `np.memmap` and its views.
+fn is_memory_mapped(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let map = array.py().import("mmap")?.getattr("mmap")?;
     let mut owner = array.clone();
-    // A view refers to its base; the chain ends at what owns the memory.
+    // A view refers to its base; the last object of the chain owns the memory.
     while let Ok(base) = owner.getattr("base") {
         if base.is_none() {
             return Ok(false);

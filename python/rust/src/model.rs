@@ -5,15 +5,18 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steradian::{Block, BlockData, Diagnosis, Element, ElementType, Error, Local, Result, Runner, Source};
+use steradian::data::{Block, BlockData, Element, ElementType};
+use steradian::engine::Runner;
+use steradian::model::Diagnosis;
+use steradian::{Error, Local, Result, Source};
 use steradian_baselines::any;
 
 use crate::errors::exception;
+use crate::interruptible;
 use crate::samples::Samples;
 use crate::settings::Settings;
-use crate::watch;
 
-/// Fits a model; see `watch::run` for threads, the callback and Ctrl-C.
+/// Fits a model; see `interruptible::run` for threads, the callback and Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
 pub fn fit(
@@ -25,13 +28,13 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    watch::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
+    interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
 }
 
-/// Splits data by principal component pursuit: the model of the low-rank part, that part and the sparse part.
+/// Splits data by principal component pursuit: the model of the low-rank part, the low-rank part and the sparse part.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
-pub fn pursue<'py>(
+pub fn principal_component_pursuit<'py>(
     py: Python<'py>,
     samples: &Samples,
     settings: Settings,
@@ -40,7 +43,9 @@ pub fn pursue<'py>(
 ) -> PyResult<(Model, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let config = settings.config()?;
     let source = samples.source();
-    let found = watch::run(py, threads, callback, |runner| steradian_baselines::pursue(&config, source, runner))?;
+    let found = interruptible::run(py, threads, callback, |runner| {
+        steradian_baselines::principal_component_pursuit(&config, source, runner)
+    })?;
     let (width, element) = (found.model.n_features(), source.shape().element);
     let [low_rank, sparse] = [found.low_rank, found.sparse].map(|part| Output::of(part.into_vec(), element));
     Ok((Model(found.model), low_rank.into_array(py, width)?, sparse.into_array(py, width)?))
@@ -57,8 +62,8 @@ impl From<steradian::Model> for Model {
 }
 
 impl Model {
-    /// What `of` makes of some samples, one row each.
-    fn of_rows<'py, T: numpy::Element + Send>(
+    /// Applies `of` to some samples; one row of D values per sample.
+    fn map_rows<'py, T: numpy::Element + Send>(
         &self,
         py: Python<'py>,
         samples: &Samples,
@@ -68,7 +73,7 @@ impl Model {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_features();
-        let found = watch::run(py, 1, None, |runner| {
+        let found = interruptible::run(py, 1, None, |runner| {
             let mut found = Vec::with_capacity(rows.len() * width);
             for &row in rows {
                 runner.check_cancelled()?;
@@ -85,13 +90,13 @@ impl Model {
 
 #[pymethods]
 impl Model {
-    /// Reads what `to_bytes` wrote.
+    /// Reads the bytes of a model file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
         steradian::Model::from_bytes(bytes).map(Self).map_err(exception)
     }
 
-    /// The model file, byte for byte.
+    /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.0.to_bytes().map_err(exception)?))
     }
@@ -101,23 +106,23 @@ impl Model {
     fn load(path: PathBuf) -> PyResult<Self> {
         let bytes = std::fs::read(&path).map_err(|e| exception(Error::io(&path, e)))?;
         let named = |error| match error {
-            // The library sees bytes only; the user wants to know which file.
-            Error::Asked(what) | Error::Data(what) => Error::broken(&path, what),
+            // The library reads bytes and does not have the path.
+            Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(&path, what),
             other => other,
         };
         steradian::Model::from_bytes(&bytes).map(Self).map_err(|error| exception(named(error)))
     }
 
-    /// Writes a model file, whole or not at all.
+    /// Writes a model file atomically.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.0.to_bytes().and_then(|bytes| steradian_io::write_whole(&path, &bytes)).map_err(exception)
+        self.0.to_bytes().and_then(|bytes| steradian_io::write_atomic(&path, &bytes)).map_err(exception)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 
-    /// Everything but the arrays, as JSON.
+    /// The metadata (everything except the arrays), as JSON.
     #[getter]
     fn metadata(&self) -> String {
         self.0.metadata().to_string()
@@ -125,82 +130,82 @@ impl Model {
 
     /// The command line's name of the method.
     #[getter]
-    fn method(&self) -> &str {
-        self.0.config.method.name()
+    fn method(&self) -> String {
+        self.0.method().name().to_owned()
     }
 
-    /// Where samples are seen from.
+    /// The center that is subtracted from samples.
     #[getter]
     fn center<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.center)
+        PyArray1::from_slice(py, &self.0.subspace.center)
     }
 
-    /// The components, one a row.
+    /// The components, one per row.
     #[getter]
     fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let flat = PyArray1::from_slice(py, self.0.components.data());
+        let flat = PyArray1::from_slice(py, self.0.subspace.components.data());
         flat.reshape([self.0.n_components(), self.0.n_features()])
     }
 
-    /// Eigenvalues on the sphere; `None` for classical PCA.
+    /// Eigenvalues of the spatial sign covariance matrix; `None` for classical PCA.
     #[getter]
-    fn shares<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.0.shares.as_ref().map(|shares| PyArray1::from_slice(py, shares))
+    fn angular_eigenvalues<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.0.subspace.angular_eigenvalues.as_ref().map(|values| PyArray1::from_slice(py, values))
     }
 
     /// Variances along the components, in data units.
     #[getter]
-    fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.variances)
+    fn explained_variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.diagnostics.explained_variance)
     }
 
-    /// Which samples the components come from.
+    /// The support: true for samples used in the final decomposition.
     #[getter]
-    fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.kept)
+    fn support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_slice(py, &self.0.report.support)
     }
 
-    /// How many samples lie outside the cone around each; `None` without a cone.
+    /// Number of samples outside the cone around each sample; `None` without a cone.
     #[getter]
     fn tau<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        self.0.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
+        self.0.report.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
     }
 
-    /// The sample that the cone is around.
+    /// The pivot of the cone; `None` without a cone.
     #[getter]
     fn pivot(&self) -> Option<usize> {
-        self.0.cone.as_ref().map(|cone| cone.pivot)
+        self.0.report.cone.as_ref().map(|cone| cone.pivot)
     }
 
     /// Cutoffs of score and orthogonal distance.
     #[getter]
     fn cutoffs(&self) -> (f64, f64) {
-        self.0.cutoffs.into()
+        self.0.diagnostics.cutoffs.into()
     }
 
     /// Passes over the data that the fit made.
     #[getter]
     fn passes(&self) -> usize {
-        self.0.passes
+        self.0.report.passes
     }
 
-    /// Steps of each iteration of a baseline.
+    /// Number of iterations of each component of a baseline.
     #[getter]
     fn iterations(&self) -> Vec<usize> {
-        self.0.iterations.clone()
+        self.0.report.iterations.clone()
     }
 
-    /// The certificate: residual, bound on the sine, whether the tolerance was reached.
+    /// The certificate: residual, sine bound, and true if it is at most the tolerance.
     #[getter]
     fn certificate(&self) -> (f64, f64, bool) {
-        let certificate = &self.0.certificate;
+        let certificate = &self.0.report.certificate;
         (certificate.residual, certificate.sine_bound, certificate.converged)
     }
 
-    /// What the user should know.
+    /// Warnings issued during the fit.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.0.warnings.clone()
+        self.0.report.warnings.clone()
     }
 
     /// The number of features.
@@ -209,43 +214,43 @@ impl Model {
         self.0.n_features()
     }
 
-    /// What each feature is divided by; `None` where features keep their units.
+    /// The scale of each feature, a divisor; `None` without scaling.
     #[getter]
     fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.0.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
+        self.0.subspace.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
     }
 
-    /// The total variance that variances are fractions of; `None` only for older model files.
+    /// The total variance, the denominator of explained-variance ratios; `None` only for older model files.
     #[getter]
     fn total_variance(&self) -> Option<f64> {
-        self.0.total_variance
+        self.0.diagnostics.total_variance
     }
 
-    /// Why there are this many components, where the number was found.
+    /// The reason for the number of components; `None` if the number was given.
     #[getter]
-    fn chosen(&self) -> Option<&str> {
-        self.0.chosen.as_deref()
+    fn n_components_reason(&self) -> Option<&str> {
+        self.0.report.n_components_reason.as_deref()
     }
 
-    /// The half-angle of the cone that was used, in degrees.
+    /// The half-angle of the cone, in degrees; `None` without a cone.
     #[getter]
-    fn cone_degrees(&self) -> Option<f64> {
-        self.0.cone.as_ref().map(|cone| cone.angle_degrees)
+    fn max_angle(&self) -> Option<f64> {
+        self.0.report.cone.as_ref().map(|cone| cone.max_angle)
     }
 
-    /// The share of cells that were cleaned.
+    /// The fraction of cells that were cleaned; `None` if cells were not cleaned.
     #[getter]
-    fn cleaned_share(&self) -> Option<f64> {
-        self.0.cells.as_ref().map(|cells| cells.share)
+    fn cleaned_fraction(&self) -> Option<f64> {
+        self.0.diagnostics.cells.as_ref().map(|cells| cells.fraction)
     }
 
-    /// Height and width when the samples of the fit were images.
+    /// Height and width if the samples of the fit were images.
     #[getter]
     fn image(&self) -> Option<(usize, usize)> {
         self.0.shape.image
     }
 
-    /// How samples lie to the model: score distances, orthogonal distances, angles and flags.
+    /// The diagnosis of samples: score distances, orthogonal distances, angles in degrees, flags.
     #[pyo3(signature = (samples, *, threads=0, callback=None))]
     fn diagnose<'py>(
         &self,
@@ -253,10 +258,10 @@ impl Model {
         samples: &Samples,
         threads: usize,
         callback: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Distances<'py>> {
+    ) -> PyResult<DiagnosisArrays<'py>> {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
-        let found = watch::run(py, threads, callback, |runner| {
+        let found = interruptible::run(py, threads, callback, |runner| {
             let mut found: Vec<Diagnosis> = Vec::with_capacity(source.shape().samples);
             runner.for_each_block("distances", source, model.block_rows(), |block| {
                 found.extend(model.diagnose_block(block)?);
@@ -278,34 +283,34 @@ impl Model {
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (model, source) = (&self.0, samples.source());
-        Ok(watch::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
+        Ok(interruptible::run(py, threads, None, |runner| model.cone_angles(source, runner))?.into_pyarray(py))
     }
 
-    /// What each feature contributes to the squared orthogonal distance of some samples, as shares of 1.
+    /// Fraction of the squared orthogonal distance of some samples that is due to each feature.
     fn contributions<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
         rows: Vec<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self.of_rows(py, samples, &rows, |model, block| model.contributions_block(block))
+        self.map_rows(py, samples, &rows, |model, block| model.contributions_block(block))
     }
 
-    /// Which cells of some samples do not fit; nothing where the model did not clean cells.
+    /// Mask of the bad cells of some samples; `None` if the model did not clean cells.
     fn bad_cells<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
         rows: Vec<usize>,
     ) -> PyResult<Option<Bound<'py, PyArray2<bool>>>> {
-        if self.0.cells.is_none() {
+        if self.0.diagnostics.cells.is_none() {
             return Ok(None);
         }
         let found = |model: &steradian::Model, block: &Block<'_>| Ok(model.bad_cells_block(block)?.unwrap_or_default());
-        self.of_rows(py, samples, &rows, found).map(Some)
+        self.map_rows(py, samples, &rows, found).map(Some)
     }
 
-    /// Scores of samples, n x d; robust ones give less weight to cells that do not fit. `None` is the model's default.
+    /// Scores of samples, n x d; robust scores down-weight bad cells. `None` is the model's default.
     #[pyo3(signature = (samples, *, robust_scores=None, threads=0, callback=None))]
     fn transform<'py>(
         &self,
@@ -318,8 +323,8 @@ impl Model {
         let (model, source) = (&self.0, samples.source());
         model.check_width(source.shape()).map_err(exception)?;
         let width = model.n_components();
-        let robust = robust_scores.unwrap_or(model.config.robust_scores);
-        let scores = watch::run(py, threads, callback, |runner| {
+        let robust = robust_scores.unwrap_or(model.config.robust_scores());
+        let scores = interruptible::run(py, threads, callback, |runner| {
             Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
                 true => model.robust_transform_block(block),
                 false => model.transform_block(block),
@@ -328,19 +333,19 @@ impl Model {
         scores.into_array(py, width)
     }
 
-    /// The samples that scores stand for, n x D.
+    /// The points of the subspace with these scores, n x D.
     #[pyo3(signature = (scores, *, threads=0))]
     fn inverse<'py>(&self, py: Python<'py>, scores: &Samples, threads: usize) -> PyResult<Bound<'py, PyAny>> {
         let (model, source) = (&self.0, scores.source());
         let (width, given) = (model.n_features(), source.shape().features);
         if given != model.n_components() {
-            return Err(exception(Error::asked(format!(
-                "{given} scores a row are given but the model has {} components; give n x {} scores",
+            return Err(exception(Error::invalid_argument(format!(
+                "expected {} scores per row, got {given}; the model has {} components",
                 model.n_components(),
                 model.n_components()
             ))));
         }
-        let samples = watch::run(py, threads, None, |runner| {
+        let samples = interruptible::run(py, threads, None, |runner| {
             Output::collect("inverse", source, width, model.block_rows(), runner, |b| model.inverse(&widened(b)))
         })?;
         samples.into_array(py, width)
@@ -348,10 +353,10 @@ impl Model {
 }
 
 /// Score distances, orthogonal distances, angles in degrees, and flags by name.
-type Distances<'py> =
+type DiagnosisArrays<'py> =
     (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<&'static str>);
 
-/// What becomes of samples, row after row, in the precision that their type deserves.
+/// Output values row by row: f64 for f64 data, else f32.
 enum Output {
     Single(Vec<f32>),
     Double(Vec<f64>),
@@ -366,10 +371,10 @@ impl Output {
         runner: &Local,
         apply: impl Fn(&Block<'_>) -> Result<Vec<f64>> + Send + Sync,
     ) -> Result<Self> {
-        let numbers = source.shape().samples * width;
+        let values = source.shape().samples * width;
         let mut out = match steradian::Model::output_element(source.shape().element) {
-            ElementType::F64 => Self::Double(Vec::with_capacity(numbers)),
-            _ => Self::Single(Vec::with_capacity(numbers)),
+            ElementType::F64 => Self::Double(Vec::with_capacity(values)),
+            _ => Self::Single(Vec::with_capacity(values)),
         };
         runner.for_each_block(name, source, block_rows, |block| {
             let rows = apply(block)?;
@@ -382,11 +387,11 @@ impl Output {
         Ok(out)
     }
 
-    /// Numbers at hand, in the precision that data of this type deserve.
-    fn of(numbers: Vec<f64>, data: ElementType) -> Self {
+    /// Values in the output precision for data of this element type.
+    fn of(values: Vec<f64>, data: ElementType) -> Self {
         match steradian::Model::output_element(data) {
-            ElementType::F64 => Self::Double(numbers),
-            _ => Self::Single(numbers.into_iter().map(|x| x as f32).collect()),
+            ElementType::F64 => Self::Double(values),
+            _ => Self::Single(values.into_iter().map(|x| x as f32).collect()),
         }
     }
 
@@ -404,9 +409,9 @@ impl Output {
     }
 }
 
-/// The numbers of a block in double precision, row after row.
+/// The values of a block as f64, row by row.
 fn widened(block: &Block<'_>) -> Vec<f64> {
-    fn all<T: Element>(rows: &steradian::Rows<'_, T>) -> Vec<f64> {
+    fn all<T: Element>(rows: &steradian::data::Rows<'_, T>) -> Vec<f64> {
         let row = |i| (0..rows.columns()).map(move |j| rows.get(i, j).widen());
         (0..rows.rows()).flat_map(row).collect()
     }

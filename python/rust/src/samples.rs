@@ -1,4 +1,4 @@
-//! Samples from Python: an array, columns, or a file, all as one source of blocks.
+//! Samples from Python: an array, columns or a file as a source of blocks.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -6,29 +6,30 @@ use std::path::PathBuf;
 use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steradian::{Block, BlockData, BlockElement, ElementType, Result, Rows, Shape, Source};
+use steradian::data::{Block, BlockData, BlockElement, ElementType, Rows, Shape};
+use steradian::{Result, Source};
 use steradian_io::{Data, Missing, TableOptions};
 
+use crate::convert::ConvertedColumns;
 use crate::errors::exception;
-use crate::gather::Gathered;
-use crate::memory::{Kind, Lent};
-use crate::watch;
+use crate::interruptible;
+use crate::memory::{BorrowedArray, ElementKind};
 
-/// Data that the engine can read again and again.
+/// Data that the engine can read repeatedly.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
-    place: Place,
+    store: SampleStore,
 }
 
-enum Place {
-    Array(Lent, Shape),
-    Gathered(Gathered),
+enum SampleStore {
+    Array(BorrowedArray, Shape),
+    ConvertedColumns(ConvertedColumns),
     File(Box<Data>),
 }
 
 #[pymethods]
 impl Samples {
-    /// An array of samples, (n, features) or (n, height, width), read where it lies.
+    /// An array of samples, (n, features) or (n, height, width), read in place where possible.
     #[staticmethod]
     fn from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
         let image = match *array.shape() {
@@ -36,51 +37,51 @@ impl Samples {
             [_, height, width] => Some((height, width)),
             ref other => {
                 return Err(PyValueError::new_err(format!(
-                    "an array of {} axes is not read; give (samples, features) or (samples, height, width)",
+                    "expected a 2D or 3D array, got {}D; reshape it to (samples, features) or (samples, height, width)",
                     other.len()
                 )));
             }
         };
-        // Images that lie pixel after pixel are rows of a table, which the library reads in place.
+        // Images with contiguous pixels are rows of a table, which the library reads in place.
         let table = match image {
-            Some((height, width)) if rows_are_whole(array) => {
+            Some((height, width)) if pixels_have_one_stride(array) => {
                 array.call_method1("reshape", (array.shape()[0], height * width))?.cast_into()?
             }
             _ => array.clone(),
         };
-        let lent = Lent::new(&table)?;
+        let array_view = BorrowedArray::new(&table)?;
         let (samples, features) = (array.shape()[0], array.shape()[1..].iter().product());
-        let element = match lent.kind() {
-            Kind::U8 => Some(ElementType::U8),
-            Kind::U16 => Some(ElementType::U16),
-            Kind::F32 => Some(ElementType::F32),
-            Kind::F64 => Some(ElementType::F64),
+        let element = match array_view.kind() {
+            ElementKind::U8 => Some(ElementType::U8),
+            ElementKind::U16 => Some(ElementType::U16),
+            ElementKind::F32 => Some(ElementType::F32),
+            ElementKind::F64 => Some(ElementType::F64),
             _ => None,
         };
-        let place = match element {
-            Some(element) if lent.shape().len() == 2 && lent.readable_in_place() => {
-                Place::Array(lent, Shape { samples, features, element, image })
+        let store = match element {
+            Some(element) if array_view.shape().len() == 2 && array_view.readable_in_place() => {
+                SampleStore::Array(array_view, Shape { samples, features, element, image })
             }
-            _ => Place::Gathered(Gathered::new(vec![lent], samples, image)),
+            _ => SampleStore::ConvertedColumns(ConvertedColumns::new(vec![array_view], samples, image)),
         };
-        Ok(Self { place })
+        Ok(Self { store })
     }
 
-    /// The columns of a table, each an array of its own type, read where they lie.
+    /// The columns of a table, each an array of its own dtype, converted block by block.
     #[staticmethod]
     fn from_columns(columns: Vec<Bound<'_, PyUntypedArray>>) -> PyResult<Self> {
         let samples = columns.first().map_or(0, |column| column.len());
         if let Some((at, column)) = columns.iter().enumerate().find(|(_, c)| c.shape() != [samples]) {
             return Err(PyValueError::new_err(format!(
-                "column {at} has shape {:?} where ({samples},) is expected; give columns of one length",
+                "column {at} has shape {:?}, expected ({samples},); use columns of equal length",
                 column.shape()
             )));
         }
-        let parts = columns.iter().map(Lent::new).collect::<PyResult<_>>()?;
-        Ok(Self { place: Place::Gathered(Gathered::new(parts, samples, None)) })
+        let parts = columns.iter().map(BorrowedArray::new).collect::<PyResult<_>>()?;
+        Ok(Self { store: SampleStore::ConvertedColumns(ConvertedColumns::new(parts, samples, None)) })
     }
 
-    /// A file that the command line would take.
+    /// A file of any format that the command line reads.
     #[staticmethod]
     #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false))]
     fn from_path(
@@ -92,55 +93,57 @@ impl Samples {
     ) -> PyResult<Self> {
         let missing = if drop_missing { Missing::Drop } else { Missing::Error };
         let options = TableOptions { columns, row_names, missing, header: None };
-        // A table is read once from end to end, and no token reaches in there.
+        // Opening reads a table once from end to end, which no token can cancel.
         let open = move || {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            steradian_io::open(path, &options)?.streamed_beyond(None)?.widened(threads, u64::MAX)
+            steradian_io::open(path, &options)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
         };
-        let data = watch::unattended(py, open)?.map_err(exception)?;
-        Ok(Self { place: Place::File(Box::new(data)) })
+        let data = interruptible::run_uninterruptible(py, open)?.map_err(exception)?;
+        Ok(Self { store: SampleStore::File(Box::new(data)) })
     }
 
-    /// Samples and features.
+    /// Number of samples and number of features.
     #[getter]
     fn shape(&self) -> (usize, usize) {
         let shape = self.source().shape();
         (shape.samples, shape.features)
     }
 
-    /// The type that its numbers are read as.
+    /// The element type, by its numpy name: uint8, uint16, float32 or float64.
     #[getter]
-    fn element(&self) -> &'static str {
+    fn dtype(&self) -> &'static str {
         self.source().shape().element.name()
     }
 
-    /// Height and width when a sample is an image.
+    /// Height and width if the samples are images.
     #[getter]
     fn image(&self) -> Option<(usize, usize)> {
         self.source().shape().image
     }
 
-    /// The features' names, where a file has them.
+    /// The names of the features, if the file has them.
     #[getter]
     fn feature_names(&self) -> Option<Vec<String>> {
-        match &self.place {
-            Place::File(data) => data.feature_names().map(<[String]>::to_vec),
+        match &self.store {
+            SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
             _ => None,
         }
     }
 
-    /// Some rows, in this order, as an array of the type that they are read as.
+    /// Some rows, in this order, as an array of `dtype`.
     fn take<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
         let (samples, features) = self.shape();
         if let Some(row) = rows.iter().find(|row| **row >= samples) {
-            return Err(PyValueError::new_err(format!("row {row} was asked for but there are {samples}")));
+            return Err(PyValueError::new_err(format!(
+                "row {row} exceeds the last row, {samples} - 1; rows count from 0"
+            )));
         }
         macro_rules! taken {
             ($variant:ident) => {{
                 let taken = py.detach(|| -> Result<Vec<_>> {
                     let mut taken = Vec::with_capacity(rows.len() * features);
                     for &row in &rows {
-                        self.place.visit(row..row + 1, &mut |block| {
+                        self.store.visit(row..row + 1, &mut |block| {
                             if let BlockData::$variant(own) = block.data() {
                                 taken.extend((0..features).map(|column| own.get(0, column)));
                             }
@@ -160,28 +163,28 @@ impl Samples {
         })
     }
 
-    /// The rows of a table that were left out for a missing cell.
+    /// The rows of a table that were dropped because of a missing cell.
     #[getter]
     fn dropped_rows(&self) -> Vec<usize> {
-        match &self.place {
-            Place::File(data) => data.dropped_rows().to_vec(),
+        match &self.store {
+            SampleStore::File(data) => data.dropped_rows().to_vec(),
             _ => Vec::new(),
         }
     }
 }
 
 impl Samples {
-    /// What the library reads.
+    /// The source of blocks for the library.
     pub fn source(&self) -> &dyn Source {
-        &self.place
+        &self.store
     }
 }
 
-impl Source for Place {
+impl Source for SampleStore {
     fn shape(&self) -> &Shape {
         match self {
             Self::Array(_, shape) => shape,
-            Self::Gathered(gathered) => gathered.shape(),
+            Self::ConvertedColumns(columns) => columns.shape(),
             Self::File(data) => data.shape(),
         }
     }
@@ -193,31 +196,31 @@ impl Source for Place {
         }
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
         if let Self::File(data) = self {
-            data.announce(parts, lanes);
+            data.advise_access(parts, n_threads);
         }
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         match self {
-            Self::File(data) => data.held_bytes(threads),
+            Self::File(data) => data.buffer_bytes(threads),
             _ => 0,
         }
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         match self {
-            Self::Array(lent, shape) => {
-                lent.prepare(&rows);
+            Self::Array(array, shape) => {
+                array.prepare(&rows);
                 match shape.element {
-                    ElementType::U8 => visit_in_place(lent.rows::<u8>(Kind::U8), rows, visit),
-                    ElementType::U16 => visit_in_place(lent.rows::<u16>(Kind::U16), rows, visit),
-                    ElementType::F32 => visit_in_place(lent.rows::<f32>(Kind::F32), rows, visit),
-                    ElementType::F64 => visit_in_place(lent.rows::<f64>(Kind::F64), rows, visit),
+                    ElementType::U8 => visit_in_place(array.rows::<u8>(ElementKind::U8), rows, visit),
+                    ElementType::U16 => visit_in_place(array.rows::<u16>(ElementKind::U16), rows, visit),
+                    ElementType::F32 => visit_in_place(array.rows::<f32>(ElementKind::F32), rows, visit),
+                    ElementType::F64 => visit_in_place(array.rows::<f64>(ElementKind::F64), rows, visit),
                 }
             }
-            Self::Gathered(gathered) => gathered.visit(rows, visit),
+            Self::ConvertedColumns(columns) => columns.visit(rows, visit),
             Self::File(data) => data.visit(rows, visit),
         }
     }
@@ -228,12 +231,12 @@ fn visit_in_place<T: BlockElement>(
     rows: Range<usize>,
     visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
 ) -> Result<()> {
-    let all = all.expect("an array was only put here when it can be read in place")?;
+    let all = all.expect("only arrays that can be read in place are stored here")?;
     visit(Block::new(rows.start, T::block_data(all.select(rows.start, rows.len()))))
 }
 
-/// Whether the pixels of each image lie at one stride, so that (height, width) can be seen as one axis.
-fn rows_are_whole(array: &Bound<'_, PyUntypedArray>) -> bool {
+/// True if the pixels of each image have one stride, so that (height, width) is one axis.
+fn pixels_have_one_stride(array: &Bound<'_, PyUntypedArray>) -> bool {
     let (&[_, height, width], &[_, down, across]) = (array.shape(), array.strides()) else {
         return false;
     };

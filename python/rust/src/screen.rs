@@ -4,13 +4,13 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steradian::FittedScreen;
+use steradian::fit::FittedScreen;
 
+use crate::interruptible;
 use crate::samples::Samples;
 use crate::settings::Settings;
-use crate::watch;
 
-/// Runs a screen alone; see `watch::run` for threads, the callback and Ctrl-C.
+/// Runs a screen alone; see `interruptible::run` for threads, the callback and Ctrl-C.
 #[pyfunction]
 #[pyo3(signature = (samples, settings, *, threads=0, callback=None))]
 pub fn screen(
@@ -22,25 +22,25 @@ pub fn screen(
 ) -> PyResult<Screen> {
     let config = settings.config()?;
     let source = samples.source();
-    watch::run(py, threads, callback, |runner| steradian::screen(&config, source, runner)).map(Screen)
+    interruptible::run(py, threads, callback, |runner| steradian::fit::screen(&config, source, runner)).map(Screen)
 }
 
-/// What a screen found, and how it measures.
+/// A fitted screen.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Screen(FittedScreen);
 
 #[pymethods]
 impl Screen {
-    /// Reads what `to_bytes` wrote, with the same version of the package.
+    /// Deserializes a screen of the same version of the package.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        let broken = |e| PyValueError::new_err(format!("not a screen of this version of steradian: {e}"));
-        postcard::from_bytes(bytes).map(Self).map_err(broken)
+        let invalid = |e| PyValueError::new_err(format!("not a screen of this version of steradian: {e}"));
+        postcard::from_bytes(bytes).map(Self).map_err(invalid)
     }
 
-    /// Everything that the screen knows, for pickling.
+    /// The serialized screen, for pickling.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let failed = |e| PyValueError::new_err(format!("the screen cannot be written: {e}"));
+        let failed = |e| PyValueError::new_err(format!("cannot serialize the screen: {e}"));
         Ok(PyBytes::new(py, &postcard::to_allocvec(&self.0).map_err(failed)?))
     }
 
@@ -48,37 +48,37 @@ impl Screen {
         Ok((py.get_type::<Self>().getattr("from_bytes")?, (self.to_bytes(py)?,)))
     }
 
-    /// Which samples of the fit are trusted.
+    /// The support: true for samples of the fit that the screen accepts.
     #[getter]
-    fn kept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.kept)
+    fn support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_slice(py, &self.0.support)
     }
 
-    /// The measure of each sample of the fit: larger is worse.
+    /// The outlyingness, or angle to the pivot, of each sample of the fit: larger is more outlying.
     #[getter]
     fn measures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.measures)
     }
 
-    /// The largest measure that is trusted.
+    /// The largest accepted measure.
     #[getter]
     fn cutoff(&self) -> f64 {
         self.0.cutoff
     }
 
-    /// How many samples lie outside the cone around each; `None` without a cone.
+    /// Number of samples outside the cone around each sample; `None` without a cone.
     #[getter]
     fn tau<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
         self.0.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
     }
 
-    /// The sample that the cone is around.
+    /// The pivot of the cone; `None` without a cone.
     #[getter]
     fn pivot(&self) -> Option<usize> {
         self.0.cone.as_ref().map(|cone| cone.pivot)
     }
 
-    /// What the user should know.
+    /// Warnings issued during the fit.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings.clone()
@@ -90,7 +90,7 @@ impl Screen {
         self.0.n_features()
     }
 
-    /// The measure of each of some samples.
+    /// The measure of new samples.
     #[pyo3(signature = (samples, *, threads=0, callback=None))]
     fn measure<'py>(
         &self,
@@ -100,6 +100,6 @@ impl Screen {
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (screen, source) = (&self.0, samples.source());
-        Ok(watch::run(py, threads, callback, |runner| screen.measure(source, runner))?.into_pyarray(py))
+        Ok(interruptible::run(py, threads, callback, |runner| screen.measure(source, runner))?.into_pyarray(py))
     }
 }

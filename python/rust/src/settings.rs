@@ -4,23 +4,25 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
-use serde::de::value::{Error as Unknown, StrDeserializer};
-use steradian::{Angle, Center, Components, Cone, Config, Method, Outlyingness, Screen};
-use steradian_baselines::{TRIM, preset};
+use serde::de::value::{Error as UnknownName, StrDeserializer};
+use steradian::config::{Angle, Cone, Outlyingness, PivotSearch, Screen};
+use steradian::{Center, ComponentCount, Config, Method};
+use steradian_baselines::TRIM;
 
-/// The parameters, as the estimators hand them over: a mapping. What is left out stays as the method's preset has it.
+/// The parameters of an estimator, a mapping from names to values. The method's preset supplies the missing ones.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Settings {
     method: String,
     n_components: ComponentsChoice,
     solver: String,
-    tol: f64,
     seed: u64,
     memory_limit: Option<u64>,
-    center: CenterChoice,
+    center: CenterSetting,
     #[pyo3(default)]
-    scale: Option<String>,
+    tol: Option<f64>,
+    #[pyo3(default)]
+    scaling: Option<String>,
     #[pyo3(default)]
     screen: Option<String>,
     #[pyo3(default)]
@@ -32,7 +34,7 @@ pub struct Settings {
     #[pyo3(default)]
     recenter: bool,
     #[pyo3(default)]
-    counting: Option<String>,
+    exact: bool,
     #[pyo3(default)]
     n_directions: Option<usize>,
     #[pyo3(default)]
@@ -42,18 +44,20 @@ pub struct Settings {
     #[pyo3(default)]
     cells: Option<String>,
     #[pyo3(default)]
+    robust_scores: Option<bool>,
+    #[pyo3(default)]
     trim: Option<f64>,
 }
 
 #[derive(FromPyObject)]
 enum ComponentsChoice {
     Count(usize),
-    Share(f64),
+    VarianceFraction(f64),
     Named(String),
 }
 
 #[derive(FromPyObject)]
-enum CenterChoice {
+enum CenterSetting {
     Named(String),
     Given(Vec<f64>),
 }
@@ -64,77 +68,83 @@ enum AngleChoice {
     Named(String),
 }
 
+/// The parameters of a method's preset, as JSON, by the names of model files.
+#[pyfunction]
+pub fn preset(method: &str) -> PyResult<String> {
+    let config = steradian_baselines::preset(named::<Method>("method", method)?, 2);
+    serde_json::to_string(&config).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
 impl Settings {
-    /// The configuration that was asked for.
+    /// The configuration of the fit.
     pub fn config(&self) -> PyResult<Config> {
-        let components = match &self.n_components {
-            ComponentsChoice::Count(count) => Components::Count(*count),
-            ComponentsChoice::Share(share) => Components::Share(*share),
+        let n_components = match &self.n_components {
+            ComponentsChoice::Count(count) => ComponentCount::Count(*count),
+            ComponentsChoice::VarianceFraction(fraction) => ComponentCount::VarianceFraction(*fraction),
             ComponentsChoice::Named(name) => named("n_components", name)?,
         };
-        let mut config = preset(named::<Method>("method", &self.method)?, components);
-        config.center = match &self.center {
+        let center = match &self.center {
             // The library writes its names with a hyphen, Python with an underscore.
-            CenterChoice::Named(name) => named("center", &name.replace('_', "-"))?,
-            CenterChoice::Given(center) => Center::Given(center.clone()),
+            CenterSetting::Named(name) => named("center", &name.replace('_', "-"))?,
+            CenterSetting::Given(center) => Center::Given(center.clone()),
         };
+        let mut config = steradian_baselines::preset(named::<Method>("method", &self.method)?, n_components)
+            .with_center(center)
+            .with_solver(named("solver", &self.solver)?)
+            .with_seed(self.seed)
+            .with_memory_limit(self.memory_limit);
         if let Some(screen) = &self.screen {
-            config.screen = match screen.as_str() {
-                "none" => Screen::Everyone,
+            config = config.with_screen(match screen.as_str() {
+                "none" => Screen::None,
                 "cone" => Screen::Cone(self.cone()?),
                 "outlyingness" => Screen::Outlyingness(self.outlyingness()),
-                other => return Err(PyValueError::new_err(format!("screen = {other:?} is not known"))),
-            };
+                other => return Err(PyValueError::new_err(format!("screen = {other:?} is not supported"))),
+            });
         }
-        if self.counting.as_deref() == Some("exact") && !matches!(config.screen, Screen::Cone(_)) {
-            return Err(PyValueError::new_err(format!(
-                "exact=True is about the cone, which the method {} does not have; use AngularEmbedding with screen=\"cone\", or \
-                 leave exact out",
-                config.method.name()
-            )));
+        if let Some(tol) = self.tol {
+            config = config.with_tolerance(tol);
         }
-        if let Some(name) = &self.scale {
-            config.scaling = named("scale", name)?;
+        if let Some(name) = &self.scaling {
+            config = config.with_scaling(named("scaling", name)?);
         }
         if let Some(name) = &self.loss {
-            config.loss = named("loss", name)?;
+            config = config.with_loss(named("loss", name)?);
         }
         if let Some(name) = &self.cells {
-            config.cells = named("cells", name)?;
+            config = config.with_cells(named("cells", name)?);
+        }
+        if let Some(robust_scores) = self.robust_scores {
+            config = config.with_robust_scores(robust_scores);
         }
         if let Some(trim) = self.trim {
-            config.other.insert(TRIM.to_owned(), trim);
+            config = config.with_parameter(TRIM, trim);
         }
-        config.solver = named("solver", &self.solver)?;
-        config.tolerance = self.tol;
-        config.seed = self.seed;
-        config.memory_limit = self.memory_limit;
         Ok(config)
     }
 
     fn outlyingness(&self) -> Outlyingness {
         let preset = Outlyingness::default();
-        Outlyingness { directions: self.n_directions.unwrap_or(preset.directions), pairs: self.pairs.clone() }
+        Outlyingness { n_directions: self.n_directions.unwrap_or(preset.n_directions), pairs: self.pairs.clone() }
     }
 
     fn cone(&self) -> PyResult<Cone> {
         let preset = Cone::default();
         Ok(Cone {
-            angle: match &self.max_angle {
-                None => preset.angle,
+            max_angle: match &self.max_angle {
+                None => preset.max_angle,
                 Some(AngleChoice::Degrees(degrees)) => Angle::Degrees(*degrees),
                 Some(AngleChoice::Named(name)) => named("max_angle", name)?,
             },
             cosine: self.cosine.as_deref().map_or(Ok(preset.cosine), |name| named("cosine", name))?,
             ties: self.ties.as_deref().map_or(Ok(preset.ties), |name| named("ties", name))?,
             recenter: self.recenter,
-            counting: self.counting.as_deref().map_or(Ok(preset.counting), |name| named("counting", name))?,
+            pivot_search: if self.exact { PivotSearch::Exact } else { preset.pivot_search },
         })
     }
 }
 
-/// The variant of this name; the error lists those that there are.
+/// The variant of this name; the error lists the variants.
 fn named<'a, T: Deserialize<'a>>(parameter: &str, name: &'a str) -> PyResult<T> {
-    let name: StrDeserializer<'a, Unknown> = name.into_deserializer();
+    let name: StrDeserializer<'a, UnknownName> = name.into_deserializer();
     T::deserialize(name).map_err(|error| PyValueError::new_err(format!("{parameter}: {error}")))
 }

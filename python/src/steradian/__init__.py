@@ -1,7 +1,7 @@
-"""Robust PCA at the price of PCA: estimators that read data where they lie.
+"""Robust PCA at the price of PCA: scikit-learn estimators that read data in place.
 
-The estimators follow scikit-learn's conventions. Data may be arrays of any order, memory maps, data frames or paths of
-files; they are read block by block and never copied as a whole.
+The estimators follow scikit-learn's conventions. Data may be arrays of any memory order, memory maps, data frames or
+paths of files; they are read block by block and never copied as a whole.
 """
 
 from steradian._angular import AngularEmbedding

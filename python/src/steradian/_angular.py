@@ -1,9 +1,12 @@
-"""Angular embedding: samples count by their direction from the center, not by their distance."""
+"""The robust estimator: angular embedding and its robust, cellwise and trimmed forms, by presets."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from steradian import _engine
 from steradian import _parameters as parameters
 from steradian._subspace import Subspace
 
@@ -12,92 +15,124 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-    from steradian import _engine
     from steradian._data import SamplesLike
 
-SCREENS = (None, "cone", "outlyingness")
-LOSSES = ("squared_cosine", "sine")
-CELLS = ("keep", "clean")
-SCALES = ("none", "mad")
+METHODS = ("robust", "cells", "angular", "ae", "tae", "pca")
+SCREENS = (None, "none", "cone", "outlyingness")
+LOSSES = (None, "sine", "squared_cosine")
+SCALINGS = ("none", "mad")
+CELLS = {"always": "clean", "never": "keep"}
+"""Values of `cells` and their names in model files."""
+_FORMER_CELLS = {"clean": "always", "keep": "never"}
+
+_CONE_DEFAULTS = {"max_angle": 60.0, "cosine": "abs", "ties": "index", "recenter": False, "exact": False}
+"""Parameters of the cone and their defaults; another value requires a cone."""
+
+_NOT_OF_PCA = ("screen", "loss", "cells")
+"""Parameters that classical PCA does not have."""
 
 
 class AngularEmbedding(Subspace):
-    """Robust PCA: components of directions rather than of distances.
+    """Robust PCA: a subspace that outlying samples and, on request, outlying cells do not distort.
 
-    Seen from a robust center, every sample is a direction. The components are the subspace that the directions of the
-    trusted samples lie nearest to. With the defaults, almost half of the samples may be wrong.
+    Samples are centered at a robust center and reduced to their directions, so that no sample has a larger influence
+    than any other. `method` selects a preset of center, screen and loss; parameters that are not None override it:
+
+    - ``"robust"``: Stahel-Donoho screening, spatial median, then IRLS on the sum of sines (spherical fast median
+      subspace). Breakdown point close to 50 %.
+    - ``"cells"``: ``"robust"`` plus detection and imputation of cellwise outliers (wrapping start).
+    - ``"angular"``: spherical PCA: eigenvectors of the spatial sign covariance matrix about the spatial median
+      (Locantore et al. 1999).
+    - ``"ae"``: angular embedding (Liu and Yu 2021): spherical PCA about the mean.
+    - ``"tae"``: trimmed angular embedding (Liu and Yu 2021): ``"ae"`` restricted to the samples in one cone.
+    - ``"pca"``: classical PCA, as in :class:`PCA`.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        How many components; or the fraction of the robust variance that they are to explain, between 0 and 1; or
-        ``"auto"`` for as many as stand out from noise.
-    center : {"spatial_median", "mean", "median", "none"} or array, default="spatial_median"
-        Where samples are seen from.
-    scale : {"none", "mad"}, default="none"
-        Whether features are divided by their median absolute deviation first, for features of different units.
-    screen : {"outlyingness", "cone", None}, default="outlyingness"
-        Who is trusted: samples that no direction through two samples shows to be far out; samples in one cone (TAE);
-        or all that have a direction.
+        Number of components; or a fraction of the robust variance to explain (0 < x < 1); or ``"auto"`` (parallel
+        analysis). The last two consider at most 30 components.
+    method : {"robust", "cells", "angular", "ae", "tae", "pca"}, default="robust"
+        The preset. A parameter that the method does not have is rejected by :meth:`fit`.
+    center : {"spatial_median", "mean", "median", "none"}, array of shape (n_features,) or None, default=None
+        The center that is subtracted from each sample. None: ``"spatial_median"`` (also called geometric median or
+        L1-median) for robust, cells and angular; ``"mean"`` for ae, tae and pca.
+    scaling : {"none", "mad"}, default="none"
+        ``"mad"`` divides each feature by its median absolute deviation, for features in different units.
+    screen : {"outlyingness", "cone", "none"} or None, default=None
+        The rule that selects the samples of the decomposition: those with a small outlyingness (Stahel-Donoho), those
+        in one cone, or all. None: ``"outlyingness"`` for robust and cells, ``"cone"`` for tae, ``"none"`` for the
+        others.
     max_angle : float or "auto", default=60.0
-        Half the opening of the cone, in degrees. Only for ``screen="cone"``, as are the next three.
+        Half-angle of the cone, in degrees, above 0 and at most 90; ``"auto"``: the smallest cone that contains half of
+        the samples. This and the next four parameters require a cone.
     cosine : {"abs", "signed"}, default="abs"
-        Whether a direction and its opposite count as the same.
+        ``"abs"`` treats a direction and its opposite as equal.
     ties : {"index", "density"}, default="index"
-        Which of several equal pivots is taken: the first, or the one in the densest place.
+        Tie-breaking rule for the pivot: lowest index, or largest sum of squared cosines.
     recenter : bool, default=False
-        Whether the mean of the kept samples becomes the center.
-    n_directions : int, default=250
-        Directions that ``screen="outlyingness"`` looks along.
-    loss : {"sine", "squared_cosine"}, default="sine"
-        What the fit minimises over the trusted samples: the sum of sines of the angles to the subspace, which samples
-        off it hardly move; or minus the sum of squared cosines (AE).
-    cells : {"keep", "clean"}, default="keep"
-        Whether single cells that do not fit are replaced by what the fit expects there.
+        Use the mean of the support as the center of the decomposition.
+    exact : bool, default=False
+        Find the pivot by an exact count over all pairs of samples, O(n^2 D). By default large problems, and fits on a
+        cluster, use successive elimination: the pivot is the same with a probability of at least 1 - 1e-6, and `tau_`
+        contains estimates for eliminated samples.
+    n_directions : int or None, default=None
+        Number of projection directions of the outlyingness screen. None: 250.
+    cells : {"always", "never"} or None, default=None
+        ``"always"`` replaces cellwise outliers by their expected values. None: ``"always"`` for cells, ``"never"`` for
+        the others.
+    loss : {"sine", "squared_cosine"} or None, default=None
+        The objective: the sum of sines of the angles to the subspace, or minus the sum of squared cosines. None:
+        ``"sine"`` for robust and cells, ``"squared_cosine"`` for the others.
+    robust_scores : bool or None, default=None
+        Make robust scores the default of :meth:`transform` for this model. None: False.
     solver : {"auto", "scatter", "gram", "krylov"}, default="auto"
-        How eigenvectors are found: through the D x D matrix, the n x n matrix, or by passes without either.
-    tol : float, default=1e-6
-        The largest sine of an angle to the exact subspace that counts as converged.
+        The eigensolver: on the scatter matrix (D x D), on the Gram matrix (n x n), or block Krylov without either
+        matrix. ``"auto"`` is the cheapest by the cost model of the plan.
+    tol : float or None, default=None
+        Largest accepted `sine_bound_`. None: 1e-6.
     random_state : int, RandomState or None, default=0
-        The seed of every random choice.
+        Seed of all random numbers.
     n_jobs : int or None, default=None
-        Threads; ``None`` and -1 take all cores. The answer does not depend on it.
+        Number of threads; None and -1 use all cores. The result does not depend on it.
     memory_limit : int, str or None, default=None
-        Bytes that a fit may allocate, or a text such as ``"512M"``; a fit that needs more is refused at once.
+        Memory limit of the fit in bytes, or a string such as ``"512M"``; a fit that needs more fails before it starts.
     verbose : bool, default=False
-        Whether passes are shown on standard error as they run.
+        Print the progress of passes on standard error.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Orthonormal rows, by falling angular share. The largest entry of each is positive.
+        Orthonormal rows, in order of decreasing angular eigenvalues. The entry of largest magnitude of each row is
+        positive.
     center_ : ndarray of shape (n_features_in_,)
         The center that is subtracted from samples.
-    angular_shares_ : ndarray of shape (n_components_,)
-        Mean squared cosine of the trusted samples to each component. They sum to at most 1 and are not variances.
+    angular_eigenvalues_ : ndarray of shape (n_components_,) or None
+        Eigenvalues of the spatial sign covariance matrix of the support: mean squared cosines to each component. They
+        sum to at most 1 and are not variances. None for ``method="pca"``.
     explained_variance_ : ndarray of shape (n_components_,)
         Squared robust scale of the scores.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
         Fractions of the total robust variance, which is the sum of `explained_variance_` and the robust mean of squared
-        orthogonal distances of the samples in `support_`. They sum to at most 1.
+        orthogonal distances of the support. They sum to at most 1.
     support_ : ndarray of bool, of shape (n_samples,)
-        Which samples the components come from.
+        Mask of the samples used in the final decomposition.
     n_components_ : int
-        How many components there are.
-    chosen_ : str or None
-        Why there are this many, where the number was found.
+        Number of components.
+    n_components_reason_ : str or None
+        Reason for the number of components; None if it was given.
     pivot_, tau_, max_angle_ : int, ndarray of shape (n_samples,), float; or None
-        The sample that the cone is around, how many samples lie outside the cone of each, and the angle that was used.
-        Among very many samples ``tau_`` is exact for those that might be the pivot; see ``exact`` of :meth:`fit`.
+        The pivot of the cone, the number of samples outside the cone around each sample, and the half-angle in degrees.
+        `tau_` is exact for all candidates of the pivot; see `exact`. None without a cone.
     scale_ : ndarray of shape (n_features_in_,) or None
-        What features are divided by.
-    cleaned_share_ : float or None
-        The share of cells that were cleaned.
+        Divisors of the features; None without scaling.
+    cleaned_fraction_ : float or None
+        Fraction of cells that were cleaned; None if cells were not cleaned.
     n_passes_ : int
-        Passes over the data that the fit made.
+        Number of passes over the data during the fit.
     residual_, sine_bound_, converged_ : float, float, bool
-        The certificate: how far the components are from being eigenvectors; an upper bound on the sine of the largest
-        angle to the exact subspace of the last step; whether that is at most `tol`.
+        The certificate of the last eigenproblem: relative residual; upper bound on the sine of the largest principal
+        angle to the exact subspace; True if the bound is at most `tol`.
     n_features_in_, feature_names_in_ : int, ndarray of str
         As in scikit-learn.
 
@@ -116,46 +151,52 @@ class AngularEmbedding(Subspace):
 
     _ON_CLUSTERS: ClassVar[bool] = True
 
-    angular_shares_: npt.NDArray[np.float64]
+    angular_eigenvalues_: npt.NDArray[np.float64] | None
     pivot_: int | None
     tau_: npt.NDArray[np.int64] | None
     max_angle_: float | None
     scale_: npt.NDArray[np.float64] | None
-    cleaned_share_: float | None
-    chosen_: str | None
+    cleaned_fraction_: float | None
+    n_components_reason_: str | None
 
     def __init__(
         self,
         n_components: int | float | str = 2,
         *,
-        center: str | npt.ArrayLike = "spatial_median",
-        scale: str = "none",
-        screen: str | None = "outlyingness",
+        method: str = "robust",
+        center: str | npt.ArrayLike | None = None,
+        scaling: str = "none",
+        screen: str | None = None,
         max_angle: float | str = 60.0,
         cosine: str = "abs",
         ties: str = "index",
         recenter: bool = False,
-        n_directions: int = 250,
-        loss: str = "sine",
-        cells: str = "keep",
+        exact: bool = False,
+        n_directions: int | None = None,
+        cells: str | None = None,
+        loss: str | None = None,
+        robust_scores: bool | None = None,
         solver: str = "auto",
-        tol: float = 1e-6,
+        tol: float | None = None,
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
         verbose: bool | int = False,
     ) -> None:
         self.n_components = n_components
+        self.method = method
         self.center = center
-        self.scale = scale
+        self.scaling = scaling
         self.screen = screen
         self.max_angle = max_angle
         self.cosine = cosine
         self.ties = ties
         self.recenter = recenter
+        self.exact = exact
         self.n_directions = n_directions
-        self.loss = loss
         self.cells = cells
+        self.loss = loss
+        self.robust_scores = robust_scores
         self.solver = solver
         self.tol = tol
         self.random_state = random_state
@@ -165,97 +206,125 @@ class AngularEmbedding(Subspace):
 
     @classmethod
     def paper(cls, n_components: int, max_angle: float | str | None = None) -> Self:
-        """The paper's AE around the mean; with an angle its trimmed form TAE.
+        """Create the estimator of Liu and Yu (2021): AE, or TAE when an angle is given.
 
         Parameters
         ----------
         n_components : int
-            The number of components.
+            Number of components.
         max_angle : float or "auto", optional
-            Half the opening of TAE's cone, in degrees.
+            Half-angle of TAE's cone, in degrees.
         """
-        trimmed = max_angle is not None
-        return cls(
-            n_components,
-            center="mean",
-            screen="cone" if trimmed else None,
-            max_angle=60.0 if max_angle is None else max_angle,
-            loss="squared_cosine",
-        )
+        if max_angle is None:
+            return cls(n_components, method="ae")
+        return cls(n_components, method="tae", max_angle=max_angle)
 
     def _settings(self) -> dict[str, Any]:
-        screen = parameters.one_of("screen", self.screen, SCREENS)
-        cells = parameters.one_of("cells", self.cells, CELLS)
-        return {
-            "method": self._method(),
-            "n_components": parameters.n_components(self.n_components),
-            "center": parameters.center(self.center),
-            "scale": parameters.one_of("scale", self.scale, SCALES),
-            "screen": "none" if screen is None else screen,
+        preset = _preset(parameters.one_of("method", self.method, METHODS))
+        given: dict[str, Any] = {
+            "center": None if self.center is None else parameters.center(self.center),
+            "screen": parameters.one_of("screen", self.screen, SCREENS),
+            "n_directions": None if self.n_directions is None else parameters.count("n_directions", self.n_directions),
+            "cells": CELLS.get(parameters.one_of("cells", self._cells(), (None, *CELLS))),
+            "loss": parameters.one_of("loss", self.loss, LOSSES),
+            "robust_scores": parameters.optional_bool("robust_scores", self.robust_scores),
+            "tol": None if self.tol is None else parameters.real("tol", self.tol),
+        }
+        overridden: dict[str, Any] = {
+            name: preset.get(name) if value is None else value for name, value in given.items()
+        }
+        cone = {
             "max_angle": parameters.angle(self.max_angle),
             "cosine": parameters.one_of("cosine", self.cosine, parameters.COSINES),
             "ties": parameters.one_of("ties", self.ties, parameters.TIES),
             "recenter": bool(self.recenter),
-            "n_directions": parameters.count("n_directions", self.n_directions),
-            "loss": parameters.one_of("loss", self.loss, LOSSES),
-            "cells": cells,
+            "exact": bool(self.exact),
+        }
+        self._require_applicable(overridden["screen"], cone)
+        return {
+            "method": self.method,
+            "n_components": parameters.n_components(self.n_components),
+            **overridden,
+            **cone,
+            "scaling": parameters.one_of("scaling", self.scaling, SCALINGS),
             "solver": parameters.one_of("solver", self.solver, parameters.SOLVERS),
-            "tol": parameters.real("tol", self.tol),
             "seed": parameters.seed(self.random_state),
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
 
-    def _method(self) -> str:
-        """The command line's name for these parameters, which model files hold."""
-        if self.cells == "clean":
-            return "cells"
-        if self.screen is not None:
-            return {"cone": "tae", "outlyingness": "robust"}[self.screen]
-        return "ae" if isinstance(self.center, str) and self.center == "mean" else "angular"
+    def _cells(self) -> str | None:
+        """The parameter `cells`, former spellings replaced."""
+        return _FORMER_CELLS.get(self.cells, self.cells) if isinstance(self.cells, str) else self.cells
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
-        shares = model.shares
-        assert shares is not None, "only classical PCA has no shares"
-        self.angular_shares_ = shares
+    def _require_applicable(self, screen: str, cone: dict[str, Any]) -> None:
+        """Reject parameters that the method, with its screen, does not have."""
+        if self.method == "pca":
+            for name in _NOT_OF_PCA:
+                if getattr(self, name) is not None:
+                    msg = f"{name} = {getattr(self, name)!r} is not supported by method = 'pca'; leave it at None"
+                    raise ValueError(msg)
+        where = f"method = {self.method!r}" + (f" with screen = {screen!r}" if self.screen is not None else "")
+        for name, default in _CONE_DEFAULTS.items():
+            if screen != "cone" and cone[name] != default:
+                msg = f"{name} = {cone[name]!r} requires a cone, which {where} does not have; use method='tae'"
+                raise ValueError(msg)
+        if screen != "outlyingness" and self.n_directions is not None:
+            msg = (
+                f"n_directions = {self.n_directions!r} requires the outlyingness screen, which {where} does not have; "
+                "use method='robust'"
+            )
+            raise ValueError(msg)
+
+    def _set_fitted_attributes(self, model: _engine.Model) -> None:
+        super()._set_fitted_attributes(model)
+        self.angular_eigenvalues_ = model.angular_eigenvalues
         self.pivot_ = model.pivot
         self.tau_ = model.tau
-        self.max_angle_ = model.cone_degrees
+        self.max_angle_ = model.max_angle
         self.scale_ = model.scale
-        self.cleaned_share_ = model.cleaned_share
-        self.chosen_ = model.chosen
+        self.cleaned_fraction_ = model.cleaned_fraction
+        self.n_components_reason_ = model.n_components_reason
 
     def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
-        """Angles of the samples of the fit to the pivot of the cone, in degrees; not a number at the center.
+        """Angles of the samples of the fit to the pivot of the cone, in degrees; NaN at the center.
 
         Parameters
         ----------
         X : see :meth:`fit`
-            The data of the fit: the model does not hold the pivot itself. :class:`ConeScreen` does.
+            The data of the fit, which contain the pivot: the model does not store it. :class:`ConeScreen` does.
         """
         samples = self._samples(X)
         return self._model.cone_angles(samples, threads=self._threads())
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
-        if model.method == "pca":
-            msg = f"{path}: this is a model of classical PCA; use steradian.PCA.load"
-            raise ValueError(msg)
-        if model.method in ("empca", "emae", "ga", "tga", "pcp"):
+        if model.method not in METHODS:
             msg = f"{path}: this is a model of method {model.method}; use steradian.load"
             raise ValueError(msg)
         stored = metadata["parameters"]
-        name = stored["center"].replace("-", "_")
+        preset = _preset(model.method)
         found: dict[str, Any] = {
+            "method": model.method,
             "n_components": stored["n_components"],
-            "center": model.center if name == "given" else name,
-            "screen": None if stored["screen"] == "none" else stored["screen"],
             "random_state": metadata["seed"],
-            **{key: stored[key] for key in ("scale", "loss", "cells", "solver", "tol")},
+            **{name: stored[name] for name in ("scaling", "solver")},
         }
-        if found["screen"] == "cone":
-            found["max_angle"] = "auto" if stored["angle_auto"] else stored["angle"]
-            found.update({key: stored[key] for key in ("cosine", "ties", "recenter")})
-        if found["screen"] == "outlyingness":
-            found["n_directions"] = stored["directions"]
+        if stored["center"] != preset["center"]:
+            found["center"] = parameters.stored_center(stored["center"], model)
+        for name in ("screen", "cells", "loss", "tol", "robust_scores", "n_directions"):
+            if name in stored and stored[name] != preset.get(name):
+                found[name] = stored[name]
+        if "cells" in found:
+            found["cells"] = _FORMER_CELLS[found["cells"]]
+        if stored["screen"] == "cone":
+            found["max_angle"] = "auto" if stored["max_angle_auto"] else stored["max_angle"]
+            found.update({name: stored[name] for name in ("cosine", "ties", "recenter")})
+            found["exact"] = stored["pivot_search"] == "exact"
         return found
+
+
+@cache
+def _preset(method: str) -> dict[str, Any]:
+    """The parameters of a method's preset, by the names of model files."""
+    preset: dict[str, Any] = json.loads(_engine.preset(method))
+    return preset

@@ -1,4 +1,4 @@
-"""What the estimators of other people's methods share: parameters, steps, model files."""
+"""The base class of the baselines (published methods): parameters, iterations, model files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Baseline(Subspace):
-    """A method that others published, on the same passes and threads, for fair comparisons.
+    """A published method on the same passes and threads, for fair comparisons.
 
-    Children have the parameters `n_components`, `center`, `tol`, `random_state`, `n_jobs`, `memory_limit`, `verbose`.
+    Subclasses have the parameters `n_components`, `center`, `tol`, `random_state`, `n_jobs`, `memory_limit`, `verbose`.
     """
 
     _METHODS: ClassVar[tuple[str, ...]]
-    """The command line's names of what the class fits."""
+    """The command line's names of the methods of the class."""
 
     n_components: int
     center: str | npt.ArrayLike
@@ -30,7 +30,7 @@ class Baseline(Subspace):
     n_iter_: int
 
     def _method(self) -> str:
-        """The command line's name for these parameters, which model files hold."""
+        """The command line's name of the method with these parameters."""
         return self._METHODS[0]
 
     def _settings(self) -> dict[str, Any]:
@@ -44,8 +44,8 @@ class Baseline(Subspace):
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Model) -> None:
+        super()._set_fitted_attributes(model)
         self.n_iter_ = sum(model.iterations)
 
     @classmethod
@@ -54,10 +54,9 @@ class Baseline(Subspace):
             msg = f"{path}: this is a model of method {model.method}; use steradian.load"
             raise ValueError(msg)
         stored = metadata["parameters"]
-        name = stored["center"].replace("-", "_")
         return {
             "n_components": stored["n_components"],
-            "center": model.center if name == "given" else name,
+            "center": parameters.stored_center(stored["center"], model),
             "tol": stored["tol"],
             "random_state": metadata["seed"],
         }

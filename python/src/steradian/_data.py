@@ -1,7 +1,7 @@
-"""What users hand over as data, as something that the engine reads block by block.
+"""Conversion of user data (arrays, data frames, paths) to samples that the engine reads block by block.
 
-Nothing here copies a table as a whole, but for arrays of objects, which have to be asked for their numbers one by one.
-Messages follow scikit-learn's, so that what users and their tests expect is what they meet.
+Only arrays of objects are copied as a whole, since each object has to be converted. Messages are scikit-learn's where
+scikit-learn has one.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 SamplesLike: TypeAlias = Any
-"""An array of numbers, a data frame, a path, or what :func:`open` returned: they have no common type."""
+"""A numeric array, a data frame, a path, or a result of :func:`open`; they have no common type."""
 
-__all__ = ["Samples", "SamplesLike", "home", "open", "read"]
+__all__ = ["Samples", "SamplesLike", "cluster_kind", "open", "read"]
 
-_ON_PARTS = {
-    "dask": ("a Dask collection", "X.map_blocks(model.predict, drop_axis=1, dtype=int)"),
+_PER_PARTITION = {
+    "dask": ("Dask collections", "chunk: X.map_blocks(model.predict, drop_axis=1, dtype=int)"),
     "spark": (
-        "a Spark frame",
-        "X.mapInPandas(lambda parts: (p.assign(verdict=model.predict(p)) for p in parts), schema)",
+        "Spark data frames",
+        "partition: X.mapInPandas(lambda parts: (p.assign(flag=model.predict(p)) for p in parts), schema)",
     ),
 }
-"""How data of each cluster are called, and how a fitted model is called on each part of them."""
+"""By kind of cluster: the name of its data, and the call of a fitted model per partition."""
 
 
 def open(  # noqa: A001
@@ -39,42 +39,42 @@ def open(  # noqa: A001
     row_names: bool = False,
     missing: str = "error",
 ) -> Samples:
-    """Open a file that the command line would take, as data for any estimator of this package.
+    """Open a file of any format that the command line reads, as data for any estimator of this package.
 
-    A path can be given to an estimator directly; this is for tables that need to be told apart.
+    Estimators also take a path; this function adds options for tables.
 
     Parameters
     ----------
     path : path-like
-        A ``.npy`` array, which is mapped, or a table, which is streamed.
+        A ``.npy`` array, which is memory-mapped, or a table, which is streamed.
     columns : sequence of str, optional
-        The columns of a table to read, in this order: names, or indices from 0 where there is no header.
+        The columns of a table to read, in this order: names, or indices from 0 without a header.
     row_names : bool, default=False
-        Whether the first column of a table holds names.
+        True if the first column of a table contains row names.
     missing : {"error", "drop"}, default="error"
-        What to do with rows that have an empty cell.
+        Treatment of rows with a missing cell: raise an error, or drop them.
 
     Returns
     -------
     Samples
-        With ``shape``, ``element``, ``feature_names`` and ``dropped_rows``.
+        With ``shape``, ``dtype``, ``feature_names`` and ``dropped_rows``.
     """
     if missing not in ("error", "drop"):
-        msg = f'missing = {missing!r} is not known; use "error" or "drop"'
+        msg = f"missing = {missing!r} is not supported; expected 'error' or 'drop'"
         raise ValueError(msg)
     names = None if columns is None else [str(column) for column in columns]
     return Samples.from_path(os.fspath(path), columns=names, row_names=row_names, drop_missing=missing == "drop")
 
 
 def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
-    """Samples of `X`, which `reader` (a name for messages) needs at least `minimum` of."""
+    """The samples of `X`, at least `minimum`; messages name the `reader`."""
     if isinstance(X, Samples):
         samples = X
     elif isinstance(X, (str, os.PathLike)):
         samples = Samples.from_path(os.fspath(X))
-    elif (cluster := home(X)) is not None:
-        what, remedy = _ON_PARTS[cluster]
-        msg = f"{reader} reads data in memory, and {what} lies elsewhere; call a fitted model on each part, as {remedy}"
+    elif (cluster := cluster_kind(X)) is not None:
+        data, remedy = _PER_PARTITION[cluster]
+        msg = f"{reader} does not support {data} here; apply a fitted model per {remedy}"
         raise TypeError(msg)
     elif _is_sparse(X):
         msg = (
@@ -87,13 +87,13 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
     elif _is_polars(X):
         samples = _of_polars(X)
     else:
-        samples = Samples.from_array(_numbers(X))
+        samples = Samples.from_array(_numeric(X))
     _require_size(samples.shape, reader, minimum)
     return samples
 
 
-def home(X: SamplesLike) -> str | None:
-    """The kind of cluster whose tasks make the rows of `X`: "dask", "spark", or `None` for data of this process."""
+def cluster_kind(X: SamplesLike) -> str | None:
+    """The kind of cluster that holds `X`: "dask", "spark", or `None` for data of this process."""
     if _is_dask(X):
         return "dask"
     return "spark" if _is_spark(X) else None
@@ -108,7 +108,7 @@ def _is_dask(X: SamplesLike) -> bool:
 
 
 def _is_spark(X: SamplesLike) -> bool:
-    # Before Spark 4 frames of Spark Connect were a class of their own.
+    # Before Spark 4, data frames of Spark Connect had a separate class.
     modules = (sys.modules.get(name) for name in ("pyspark.sql.dataframe", "pyspark.sql.connect.dataframe"))
     return any(isinstance(X, module.DataFrame) for module in modules if module is not None)
 
@@ -129,10 +129,10 @@ def _is_polars(X: SamplesLike) -> bool:
 
 
 def _of_pandas(frame: Any) -> Samples:
-    """Columns where they lie; a frame of one type that lies in one piece is one array."""
+    """Columns without a copy; a data frame of one block is one array."""
     if frame.shape[1] == 0:
         return Samples.from_array(np.empty(frame.shape))
-    # One block of one type is one array; where pandas does not tell, columns are as good.
+    # `_mgr` is private: without it, the columns are used one by one.
     if getattr(getattr(frame, "_mgr", None), "nblocks", 0) == 1 and isinstance(frame.dtypes.iloc[0], np.dtype):
         array = frame.to_numpy(copy=False)
         if array.dtype.kind in "fiub":
@@ -148,7 +148,7 @@ def _pandas_column(name: object, column: Any) -> Any:
         raise TypeError(msg)
     if getattr(column.dtype, "kind", "O") not in "fiub":
         return np.empty(len(column), dtype=object)
-    # Nullable and arrow types keep their gaps apart; filled with NaN they are refused where the data are read.
+    # Missing values of nullable and arrow types become NaN, which the engine rejects.
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
@@ -162,16 +162,16 @@ def _of_columns(columns: Iterable[tuple[object, Any]]) -> Samples:
     arrays = []
     for name, column in columns:
         if column.dtype.kind not in "fiub":
-            msg = f"column {name!r} does not hold numbers; leave it out, or encode it as numbers first"
+            msg = f"column {name!r} is not numeric; drop or encode it"
             raise ValueError(msg)
         arrays.append(column)
     return Samples.from_columns(arrays)
 
 
-def _numbers(X: SamplesLike) -> Any:
-    """An array of numbers of two or three axes; the same one where it is that already."""
+def _numeric(X: SamplesLike) -> Any:
+    """A numeric array with two or three axes; `X` itself if it is one."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        msg = "X has masked values, which are not read; fill them first, for example by X.filled(value)"
+        msg = "X has masked values, which are not supported; fill them, for example with X.filled(value)"
         raise ValueError(msg)
     array = X if isinstance(X, np.ndarray) else np.asarray(X)
     kind = array.dtype.kind
@@ -179,9 +179,7 @@ def _numbers(X: SamplesLike) -> Any:
         msg = f"Complex data not supported\n{array.dtype} was passed; use the real and the imaginary part as features"
         raise ValueError(msg)
     if kind in "USMmV" or array.dtype == np.longdouble:
-        msg = (
-            f"dtype {array.dtype} was passed, which is not read; convert the data to numeric values of at most 64 bits"
-        )
+        msg = f"dtype {array.dtype} is not supported; convert the data to numeric values of at most 64 bits"
         raise ValueError(msg)
     if kind == "O":
         array = array.astype(np.float64)
@@ -197,10 +195,10 @@ def _numbers(X: SamplesLike) -> Any:
 
 
 def _require_size(shape: tuple[int, int], reader: str, minimum: int) -> None:
-    (samples, features), wanted = shape, f"is required by {reader}."
+    (samples, features), required = shape, f"is required by {reader}."
     if samples < minimum:
-        msg = f"Found array with {samples} sample(s) (shape={shape}) while a minimum of {minimum} {wanted}"
+        msg = f"Found array with {samples} sample(s) (shape={shape}) while a minimum of {minimum} {required}"
         raise ValueError(msg)
     if features < 1:
-        msg = f"Found array with {features} feature(s) (shape={shape}) while a minimum of 1 {wanted}"
+        msg = f"Found array with {features} feature(s) (shape={shape}) while a minimum of 1 {required}"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""How samples lie to a model: two distances, an angle, a flag, and which features say so."""
+"""The diagnosis of samples: two distances, an angle, a flag, and the contributions of the features."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from steradian import _engine
 
 FLAGS = ("regular", "good_leverage", "orthogonal", "bad_leverage")
-"""Within both cutoffs; far along the subspace; off it; both."""
+"""Within both cutoffs; score distance above its cutoff; orthogonal distance above its cutoff; both."""
 
 
 class Diagnosis:
-    """What :meth:`AngularEmbedding.diagnose` found; all arrays are in the order of the data.
+    """The result of :meth:`AngularEmbedding.diagnose`; all arrays are in the order of the data.
 
     Attributes
     ----------
     score_distance : ndarray of shape (samples,)
-        Distance along the components, in robust standard deviations.
+        Distance within the subspace, in robust standard deviations of the scores.
     orthogonal_distance : ndarray of shape (samples,)
-        Distance from the subspace, in the units of the data (scaled ones, where features were scaled).
+        Distance to the subspace, in data units (in scaled units with ``scaling="mad"``).
     angle_degrees : ndarray of shape (samples,)
-        Angle to the subspace, seen from the center; not a number at the center.
+        Angle between the centered sample and the subspace; NaN at the center.
     flag : ndarray of str, of shape (samples,)
-        "regular", "good_leverage" (far along the subspace, near it), "orthogonal" (off the subspace) or "bad_leverage"
-        (both).
+        "regular", "good_leverage" (large score distance only), "orthogonal" (large orthogonal distance only) or
+        "bad_leverage" (both).
     score_cutoff, orthogonal_cutoff : float
-        What the flags go by; a cutoff that is not a number flags nobody.
+        The cutoffs of the two distances; a NaN cutoff flags no sample.
     feature_names : ndarray of str
         Names of the features: those of the data, or their indices.
     """
@@ -64,52 +64,52 @@ class Diagnosis:
         return f"<Diagnosis of {len(self)} samples: {counts}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Data do not travel with their diagnosis.
+        # The data are not pickled with their diagnosis.
         return {**vars(self), "_samples": None}
 
     def counts(self) -> dict[str, int]:
-        """How many samples have each flag."""
+        """Number of samples with each flag."""
         return {flag: int((self.flag == flag).sum()) for flag in FLAGS}
 
     @property
     def is_regular(self) -> npt.NDArray[np.bool_]:
-        """Which samples lie within both cutoffs."""
+        """Mask of the samples within both cutoffs."""
         return np.asarray(self.flag == "regular")
 
     def worst(self, count: int | None = None) -> npt.NDArray[np.intp]:
-        """Indices of the samples that are not regular, those furthest beyond a cutoff first.
+        """Indices of the flagged samples, in order of decreasing ratio of distance to cutoff.
 
         Parameters
         ----------
         count : int, optional
-            At most this many.
+            Largest number of indices.
         """
         excess = np.fmax(self.score_distance / self.score_cutoff, self.orthogonal_distance / self.orthogonal_cutoff)
         order = np.argsort(-excess, kind="stable")
         return np.asarray(order[~self.is_regular[order]][:count])
 
     def contributions(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> npt.NDArray[np.float64]:
-        """What each feature contributes to the squared orthogonal distance of samples.
+        """Fractions of the squared orthogonal distance of samples that are due to each feature.
 
         Parameters
         ----------
         samples : sequence of int, optional
-            Which samples; all of them by default, which takes as much memory as the data in float64.
+            Indices of samples; all by default, which needs as much memory as the data in float64.
 
         Returns
         -------
         ndarray of shape (len(samples), features)
-            Each row sums to 1; it is all 0 for a sample within the subspace.
+            Each row sums to 1, or is 0 for a sample in the subspace.
         """
         return self._model.contributions(self._data(), self._rows(samples))
 
     def bad_cells(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> npt.NDArray[np.bool_]:
-        """Which single cells do not fit, under a model fitted with ``cells="clean"``.
+        """Mask of the bad cells of samples, for a model that cleaned cells (``method="cells"``).
 
         Parameters
         ----------
         samples : sequence of int, optional
-            Which samples; all of them by default.
+            Indices of samples; all by default.
 
         Returns
         -------
@@ -117,29 +117,29 @@ class Diagnosis:
         """
         mask = self._model.bad_cells(self._data(), self._rows(samples))
         if mask is None:
-            msg = 'the model does not know how far the cells of each feature may lie off; fit with cells="clean"'
+            msg = f'bad_cells requires a model fitted with method="cells", got method="{self._model.method}"'
             raise ValueError(msg)
         return mask
 
     def _data(self) -> _engine.Samples:
         if self._samples is None:
-            msg = "the data did not travel with this diagnosis, which was pickled or copied; diagnose them again"
+            msg = "a pickled or copied diagnosis does not contain the data; call diagnose again"
             raise ValueError(msg)
         return self._samples
 
     def _rows(self, samples: Sequence[int] | npt.NDArray[Any] | None) -> list[int]:
         rows = np.arange(len(self)) if samples is None else np.asarray(samples)
         if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-            msg = f"samples of shape {rows.shape} and type {rows.dtype} are no list of indices; give indices from 0"
+            msg = f"expected a list of sample indices, got an array of shape {rows.shape} and dtype {rows.dtype}"
             raise ValueError(msg)
         outside = rows[(rows < 0) | (rows >= len(self))]
         if outside.size:
-            msg = f"sample {outside[0]} is not among the {len(self)} that were diagnosed; indices count from 0"
+            msg = f"sample {outside[0]} is not among the {len(self)} diagnosed samples; indices count from 0"
             raise ValueError(msg)
         return [int(row) for row in rows]
 
     def to_pandas(self) -> Any:
-        """The arrays as a pandas DataFrame, one row a sample; the columns are those of the command line's table."""
+        """The arrays as a pandas DataFrame, one row per sample, with the columns of the command line's table."""
         import pandas as pd
 
         columns = {

@@ -1,4 +1,4 @@
-"""PCA and angular embedding by expectation maximisation: no matrix is decomposed."""
+"""PCA and angular embedding by expectation maximization (orthogonal iteration)."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
 
 
 class EMPCA(Baseline):
-    """EM PCA (Roweis 1998), and the same iteration on the sphere.
+    """Baseline: PCA by EM (Roweis 1998), and angular embedding by EM.
 
-    Each step is one pass over the data. A subspace takes about ln(tol) / ln(l2 / l1) steps, where l1 is the last
-    eigenvalue inside and l2 the first outside; :class:`PCA` and :class:`AngularEmbedding` find it in fewer passes.
+    Each iteration is one pass over the data. The number of iterations is about ln(tol) / ln(l2 / l1), where l1 is the
+    last eigenvalue of the subspace and l2 the next one; :class:`PCA` and :class:`AngularEmbedding` need fewer passes.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many components.
+        Number of components.
     on_sphere : bool, default=False
-        Iterate on unit directions: the paper's angular embedding without a matrix decomposition (EM-AE).
+        Iterate on unit directions: angular embedding without a matrix decomposition (EM-AE).
     center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
-        Where samples are seen from.
+        The center that is subtracted from each sample.
     tol : float, default=1e-4
-        Stop when a step turns the subspace by less than this sine.
+        Stop when an iteration rotates the subspace by less than this sine.
     random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     n_iter_ : int
-        Steps that were made.
+        Number of iterations.
     components_, center_, explained_variance_, n_components_, n_passes_, residual_, sine_bound_, converged_
-        As in :class:`PCA`. `converged_` says whether `tol` was reached. `sine_bound_` is 1 where the eigenvalues that
-        are left out are too many to tell.
+        As in :class:`PCA`. `converged_` is True if `tol` was reached. `sine_bound_` is 1 if the remaining eigenvalues
+        give no bound.
 
     Examples
     --------

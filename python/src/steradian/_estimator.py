@@ -1,4 +1,4 @@
-"""What all estimators share: a fit by the engine that is whole or absent, and samples for its use."""
+"""The base class of all estimators: fit by the engine, fitted state, samples for a fitted estimator."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from steradian._data import SamplesLike, read
-from steradian._elsewhere import adapter
-from steradian._names import check_names, check_width, learn_names
+from steradian._distributed import adapter
+from steradian._names import check_names, check_width, set_feature_names
 from steradian._progress import Callback, EngineCallback, engine_callback
 from steradian._threads import threads
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class Estimator(BaseEstimator):
-    """A call of the engine behind scikit-learn's interface.
+    """A method of the engine with scikit-learn's interface.
 
-    Children have the parameters `n_jobs` and `verbose`. They say what the engine is asked to do (`_settings`), call it
-    (`_run`), and set what was learned (`_learn`).
+    Subclasses have the parameters `n_jobs` and `verbose`. They define the settings of the engine (`_settings`), the
+    call (`_run`) and the fitted attributes (`_set_fitted_attributes`).
     """
 
-    _LEARNED: ClassVar[tuple[str, ...]] = ("_model",)
-    """Attributes that come and go with a fit, beside those that end in an underscore."""
+    _FITTED: ClassVar[tuple[str, ...]] = ("_model",)
+    """Fitted attributes beside those whose names end with an underscore."""
 
     _ON_CLUSTERS: ClassVar[bool] = False
-    """Whether rows may lie on a cluster."""
+    """True if data on a cluster are supported."""
 
     _model: Any
     n_jobs: int | None
@@ -40,21 +40,21 @@ class Estimator(BaseEstimator):
     n_features_in_: int
 
     def _settings(self) -> dict[str, Any]:
-        """What the engine is asked to do."""
+        """The settings of the engine; validates the parameters."""
         raise NotImplementedError
 
     def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> Any:
-        """What the engine found."""
+        """The result of the engine."""
         raise NotImplementedError
 
-    def _learn(self, model: Any) -> None:
-        """Set what was learned; nothing here can fail, so that a fit is whole or absent."""
+    def _set_fitted_attributes(self, model: Any) -> None:
+        """Set the fitted attributes. This must not fail: an estimator is either fitted completely or not at all."""
         self._model = model
         self.n_features_in_ = model.n_features
 
-    def _forget(self) -> None:
-        """Become unfitted."""
-        for name in [name for name in vars(self) if name.endswith("_") or name in self._LEARNED]:
+    def _reset(self) -> None:
+        """Delete the fitted attributes."""
+        for name in [name for name in vars(self) if name.endswith("_") or name in self._FITTED]:
             delattr(self, name)
 
     def fit(
@@ -63,58 +63,53 @@ class Estimator(BaseEstimator):
         y: object = None,  # noqa: ARG002
         *,
         callback: Callback | None = None,
-        exact: bool = False,
     ) -> Self:
         """Fit to samples.
 
-        Data are read in place, block by block, without Python's lock. Do not change them from another thread
-        meanwhile: each pass takes the numbers that it finds. Ctrl-C, or any other failure, leaves the estimator
-        unfitted.
+        Data are read in place, block by block, without the interpreter's lock. Do not modify them from another thread
+        during the fit: each pass reads the values that are present at that time. After Ctrl-C or any other failure the
+        estimator is not fitted.
 
         Parameters
         ----------
         X : array of (samples, features) or (samples, height, width), data frame, path or Samples
-            Numbers of uint8, uint16, float32 and float64 are read as they are; other numbers are converted by block.
-            :class:`AngularEmbedding` and :class:`PCA` also take a dask array or a list of ``dask.delayed`` parts
+            Values of dtype uint8, uint16, float32 and float64 are read in place; others are converted block by block.
+            :class:`AngularEmbedding` and :class:`PCA` also take a Dask array or a list of ``dask.delayed`` parts
             (:mod:`steradian.dask`), and a Spark data frame (:mod:`steradian.spark`).
         y : ignored
-            For scikit-learn's pipelines.
+            Present for scikit-learn's pipelines.
         callback : callable, optional
-            Called with a :class:`Progress` now and then. An exception that it raises stops the fit.
-        exact : bool, default=False
-            Whether a cone meets all pairs of samples, however long it takes. Otherwise its pivot is found by
-            elimination where all pairs would take more than about a minute, and on a cluster; it is the same but with
-            a probability of 1e-6, and ``tau_`` holds estimates for samples that were ruled out.
+            Called with a :class:`Progress`, at least once per pass. An exception that it raises cancels the fit.
 
         Returns
         -------
         self
         """
-        self._forget()
+        self._reset()
         try:
             samples = self._of_fit(X)
-            settings = self._settings() | ({"counting": "exact"} if exact else {})
+            settings = self._settings()
             report = engine_callback(self.verbose, callback)
-            learn_names(self, X, samples)
+            set_feature_names(self, X, samples)
             model = self._run(samples, settings, report)
         except BaseException:
-            self._forget()
+            self._reset()
             raise
-        self._learn(model)
+        self._set_fitted_attributes(model)
         category = UserWarning if getattr(self, "converged_", True) else ConvergenceWarning
         for warning in model.warnings:
             warnings.warn(warning, category, stacklevel=2)
         return self
 
     def _of_fit(self, X: SamplesLike) -> Any:
-        """Samples to fit to; those of a cluster only where the method can send its passes there."""
+        """The samples of a fit; data on a cluster only if the estimator supports them."""
         cluster = adapter(X) if self._ON_CLUSTERS else None
         if cluster is not None:
             return cluster.Partitions(X, reader=type(self).__name__, minimum=2)
         return read(X, reader=type(self).__name__, minimum=2)
 
     def _samples(self, X: SamplesLike) -> _engine.Samples:
-        """Samples to use the fit on."""
+        """Samples for a fitted estimator, with the features of the fit."""
         check_is_fitted(self)
         samples = read(X, reader=type(self).__name__)
         check_names(self, X)

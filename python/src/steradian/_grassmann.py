@@ -1,4 +1,4 @@
-"""Grassmann averages: components as trimmed averages of samples turned towards them."""
+"""Grassmann averages: components as (trimmed) averages of samples with aligned signs."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ if TYPE_CHECKING:
 
 
 class GrassmannAverage(Baseline):
-    """The (trimmed) Grassmann average (Hauberg, Feragen and Black 2014).
+    """Baseline: the (trimmed) Grassmann average (Hauberg, Feragen and Black 2014).
 
-    The data are held by columns in memory, in single precision unless they are double.
+    The data are copied to memory by columns: float64 data as float64, all others as float32.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many components, found one after the other.
+        Number of components, computed one after the other.
     trim : float, default=0.5
-        The share of samples left out at each end of every feature: 0 averages all (GA), 0.5 leaves the median, which is
-        what 50 % means in the paper of the angular embedding and in the code of the method's authors.
+        Fraction of samples trimmed at each end of every feature: 0 is the average (GA), 0.5 the median, which the paper
+        of the angular embedding and the code of the method's authors call 50 %.
     center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
-        Where samples are seen from.
+        The center that is subtracted from each sample.
     tol : float, default=1e-4
-        Stop when a step moves no coordinate of a component by this much.
+        Stop when an iteration changes no coordinate of a component by more than this.
     random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     n_iter_ : int
-        Steps that were made, for all components together.
+        Total number of iterations of all components.
     components_, center_, explained_variance_, n_components_, n_passes_, converged_
-        As in :class:`AngularEmbedding`. `converged_` says whether every component reached `tol`.
+        As in :class:`AngularEmbedding`. `converged_` is True if every component reached `tol`.
     residual_, sine_bound_ : float
-        Not a number: averages are no eigenvectors.
+        NaN: averages are not eigenvectors.
 
     Examples
     --------

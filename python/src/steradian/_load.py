@@ -1,4 +1,4 @@
-"""Model files, whatever the method."""
+"""Loading of model files of any method."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steradian._pursuit import PrincipalComponentPursuit
 if TYPE_CHECKING:
     from steradian._subspace import Subspace
 
-_OWNERS: dict[str, type[Subspace]] = {
+_CLASSES: dict[str, type[Subspace]] = {
     "pca": PCA,
     "empca": EMPCA,
     "emae": EMPCA,
@@ -23,11 +23,11 @@ _OWNERS: dict[str, type[Subspace]] = {
     "tga": GrassmannAverage,
     "pcp": PrincipalComponentPursuit,
 }
-"""Whose methods are not presets of :class:`AngularEmbedding`."""
+"""Classes of the methods; all other methods are presets of :class:`AngularEmbedding`."""
 
 
 def load(path: str | os.PathLike[str]) -> Subspace:
-    """Read a model file as the estimator that would have written it.
+    """Read a model file as an estimator of the class of its method.
 
     Parameters
     ----------
@@ -35,4 +35,4 @@ def load(path: str | os.PathLike[str]) -> Subspace:
         A file written by `save`, or by the command line.
     """
     model = _engine.Model.load(os.fspath(path))
-    return _OWNERS.get(model.method, AngularEmbedding)._of_model(model, path)
+    return _CLASSES.get(model.method, AngularEmbedding)._of_model(model, path)

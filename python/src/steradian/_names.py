@@ -1,4 +1,4 @@
-"""Features: their number and their names, in scikit-learn's words."""
+"""Checks of the number and the names of features, with scikit-learn's messages."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from steradian._data import Samples, SamplesLike
 
 
-def learn_names(estimator: Any, X: SamplesLike, samples: Samples) -> None:
-    """Set `feature_names_in_` where the data have names: columns of a frame, the header of a file."""
+def set_feature_names(estimator: Any, X: SamplesLike, samples: Samples) -> None:
+    """Set `feature_names_in_` if the data have names: columns of a data frame, the header of a file."""
     if samples.feature_names is not None:
         estimator.feature_names_in_ = np.asarray(samples.feature_names, dtype=object)
     elif hasattr(X, "columns"):
@@ -20,14 +20,14 @@ def learn_names(estimator: Any, X: SamplesLike, samples: Samples) -> None:
 
 
 def check_names(estimator: Any, X: SamplesLike) -> None:
-    """Refuse a frame whose columns are not those of the fit; warn where only one of them has names."""
-    # Files are known by their width: the same table may have been saved without its header.
+    """Reject a data frame with other column names than those of the fit; warn if only one of the two has names."""
+    # Files are checked by their number of features: the same table may have been saved without its header.
     if isinstance(X, np.ndarray) or hasattr(X, "columns"):
         _check_feature_names(estimator, X, reset=False)
 
 
 def check_width(estimator: Any, samples: Samples) -> None:
-    """Refuse data of another width."""
+    """Reject data with another number of features than those of the fit."""
     width = samples.shape[1]
     if width != estimator.n_features_in_:
         msg = (

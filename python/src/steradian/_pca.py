@@ -1,4 +1,4 @@
-"""Classical PCA on the same passes: the yardstick, and for data without outliers."""
+"""Classical PCA, for data without outliers and for comparisons."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ if TYPE_CHECKING:
 
 
 class PCA(Subspace):
-    """Classical PCA, of data in place and larger than memory.
+    """Classical PCA of data in place, also of data larger than memory.
 
-    The numbers are scikit-learn's. So are the names, but that `n_components` may also be ``"auto"``.
+    Parameters, attributes and numbers are scikit-learn's; `n_components` may also be ``"auto"``.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        How many components; the fraction of the total variance that they are to explain, between 0 and 1; or ``"auto"``
-        for as many as stand out from noise.
+        Number of components; or a fraction of the total variance to explain (0 < x < 1); or ``"auto"`` (parallel
+        analysis). The last two consider at most 30 components.
     center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
-        Where samples are seen from.
-    solver, tol, random_state, n_jobs, memory_limit, verbose
+        The center that is subtracted from each sample.
+    tol : float, default=1e-6
+        Largest accepted `sine_bound_`.
+    solver, random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     components_, center_, support_, n_components_, n_passes_, residual_, sine_bound_, converged_
-        As in :class:`AngularEmbedding`; `support_` is all samples.
+        As in :class:`AngularEmbedding`; `support_` is True for all samples.
     mean_ : ndarray of shape (n_features_in_,)
         scikit-learn's name of `center_`.
     explained_variance_ : ndarray of shape (n_components_,)
-        Eigenvalues of the covariance, with n - 1.
+        Eigenvalues of the covariance matrix (divisor n - 1).
     explained_variance_ratio_ : ndarray of shape (n_components_,)
-        Fractions of its trace, the sum of the variances of the features.
+        Eigenvalues divided by the trace of the covariance matrix.
 
     Examples
     --------
@@ -74,8 +76,8 @@ class PCA(Subspace):
         self.memory_limit = memory_limit
         self.verbose = verbose
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Model) -> None:
+        super()._set_fitted_attributes(model)
         self.mean_ = self.center_
 
     def _settings(self) -> dict[str, Any]:
@@ -95,10 +97,9 @@ class PCA(Subspace):
             msg = f"{path}: this is a model of method {model.method}; use steradian.AngularEmbedding.load"
             raise ValueError(msg)
         stored = metadata["parameters"]
-        name = stored["center"].replace("-", "_")
         return {
             "n_components": stored["n_components"],
-            "center": model.center if name == "given" else name,
+            "center": parameters.stored_center(stored["center"], model),
             "solver": stored["solver"],
             "tol": stored["tol"],
             "random_state": metadata["seed"],

@@ -1,4 +1,4 @@
-"""Progress of passes: what callbacks receive, and what `verbose=True` prints."""
+"""Progress of passes: the argument of callbacks, and the output of `verbose=True`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 
 class Progress(NamedTuple):
-    """Where a pass over the data stands."""
+    """The progress of a pass over the data."""
 
     name: str
-    """What the pass does."""
+    """Name of the pass."""
     pass_number: int
-    """The how-manieth pass of this call, from 1."""
+    """1-based index of the pass in this call."""
     bytes_read: int
-    """Bytes of samples read in this pass."""
+    """Bytes of samples that this pass has read."""
     bytes_total: int
-    """Bytes that this pass will read; 0 for a step of an iteration in memory, whose name says how far it is."""
+    """Bytes that this pass will read; 0 for an iteration in memory, whose name contains step and residual."""
 
 
 Callback: TypeAlias = Callable[[Progress], object]
@@ -25,13 +25,13 @@ EngineCallback: TypeAlias = Callable[[str, int, int, int], None]
 
 
 def engine_callback(verbose: bool | int, callback: Callback | None) -> EngineCallback | None:
-    """What the engine is to call: the user's callback, the report on standard error, both, or nothing."""
+    """The callback for the engine: the user's, the report on standard error, both, or None."""
     listeners: list[Callback] = []
     if verbose:
         listeners.append(_bar() or _Lines())
     if callback is not None:
         if not callable(callback):
-            msg = f"callback = {callback!r} cannot be called; give a function of one Progress, or None"
+            msg = f"callback = {callback!r} is not callable; expected a function of one Progress, or None"
             raise TypeError(msg)
         listeners.append(callback)
     if not listeners:
@@ -54,7 +54,7 @@ def _bar() -> Callback | None:
 
 
 class _Bar:
-    """A bar for each pass."""
+    """One progress bar per pass."""
 
     def __init__(self, tqdm: Any) -> None:
         self._tqdm = tqdm
@@ -80,7 +80,7 @@ class _Bar:
 
 
 class _Lines:
-    """A line for each pass, once it is done."""
+    """One line per finished pass."""
 
     def __call__(self, progress: Progress) -> None:
         if progress.bytes_read >= progress.bytes_total:

@@ -1,4 +1,4 @@
-"""Principal component pursuit: the data as a low-rank part and a sparse part."""
+"""Principal component pursuit: the decomposition of the data into a low-rank and a sparse part."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 
 class PrincipalComponentPursuit(Baseline):
-    """Robust PCA by principal component pursuit (Candes et al. 2011), solved by inexact ALM (Lin, Chen and Ma 2010).
+    """Baseline: robust PCA in the low-rank + sparse sense (Candes et al. 2011), by inexact ALM (Lin, Chen and Ma 2010).
 
-    Splits the centered data into a low-rank part and a sparse one, with lambda = 1 / sqrt(max(n_samples, n_features)).
-    Four arrays of doubles of the size of the data are held in memory; `memory_limit` refuses that before the work.
+    Splits the centered data into a low-rank and a sparse part, with lambda = 1 / sqrt(max(n_samples, n_features)).
+    Needs memory for four float64 arrays of the size of the data; see `memory_limit`.
 
     Parameters
     ----------
     n_components : int, default=2
-        How many directions of the low-rank part; fewer where its rank is lower, with a warning.
+        Number of components of the low-rank part; fewer, with a warning, if its rank is lower.
     center : {"mean", "median", "spatial_median", "none"} or array, default="mean"
-        What is subtracted first and belongs to the low-rank part.
+        The center that is subtracted from each sample; it belongs to the low-rank part.
     tol : float, default=1e-7
-        Stop when what neither part explains is this small, relative to the centered data.
+        Stop at this relative residual.
     random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     low_rank_, sparse_ : ndarray of shape (n_samples, n_features)
-        The parts, float64 for data of float64, else float32. A model that was loaded from a file has none.
+        The two parts: float64 for float64 data, else float32. Absent from a model that was loaded from a file.
     n_iter_ : int
-        Steps that were made.
+        Number of iterations.
     residual_ : float
-        What neither part explains, relative to the centered data.
+        Norm of the data minus both parts, relative to the norm of the centered data.
     components_, center_, explained_variance_, n_components_, n_passes_, converged_
-        As in :class:`AngularEmbedding`. `converged_` says whether `tol` was reached.
+        As in :class:`AngularEmbedding`. `converged_` is True if `tol` was reached.
     sine_bound_ : float
-        Not a number.
+        NaN: the subspace has no such bound.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PrincipalComponentPursuit(Baseline):
     """
 
     _METHODS: ClassVar[tuple[str, ...]] = ("pcp",)
-    _LEARNED: ClassVar[tuple[str, ...]] = ("_model", "_parts")
+    _FITTED: ClassVar[tuple[str, ...]] = ("_model", "_parts")
 
     low_rank_: npt.NDArray[np.floating[Any]]
     sparse_: npt.NDArray[np.floating[Any]]
@@ -84,11 +84,13 @@ class PrincipalComponentPursuit(Baseline):
     def _run(
         self, samples: _engine.Samples, settings: dict[str, Any], callback: EngineCallback | None
     ) -> _engine.Model:
-        model, *self._parts = _engine.pursue(samples, settings, threads=self._threads(), callback=callback)
+        model, *self._parts = _engine.principal_component_pursuit(
+            samples, settings, threads=self._threads(), callback=callback
+        )
         return model
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Model) -> None:
+        super()._set_fitted_attributes(model)
         if hasattr(self, "_parts"):
             self.low_rank_, self.sparse_ = self._parts
             del self._parts

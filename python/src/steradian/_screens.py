@@ -1,4 +1,4 @@
-"""Screens on their own: which samples to trust, before any estimator."""
+"""Screens without a decomposition: selection of inliers before any estimator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Screen(OutlierMixin, Estimator):
-    """What both screens share."""
+    """The base class of the screens."""
 
     _model: _engine.Screen
 
@@ -32,14 +32,14 @@ class Screen(OutlierMixin, Estimator):
     ) -> _engine.Screen:
         return _engine.screen(samples, settings, threads=self._threads(), callback=callback)
 
-    def _learn(self, model: _engine.Screen) -> None:
-        super()._learn(model)
-        self.support_ = model.kept
+    def _set_fitted_attributes(self, model: _engine.Screen) -> None:
+        super()._set_fitted_attributes(model)
+        self.support_ = model.support
         self.cutoff_ = model.cutoff
         self.offset_ = -model.cutoff
 
     def fit_predict(self, X: SamplesLike, y: object = None, **options: Any) -> npt.NDArray[np.int64]:
-        """Find the samples to trust, and say for each whether it is one.
+        """Fit, and classify the samples of the fit as inliers or outliers.
 
         Parameters
         ----------
@@ -49,27 +49,27 @@ class Screen(OutlierMixin, Estimator):
         Returns
         -------
         ndarray of shape (samples,)
-            1 for a sample to trust, -1 for another.
+            1 for an inlier, -1 for an outlier.
         """
         return np.where(self.fit(X, y, **options).support_, 1, -1)
 
     def score_samples(self, X: SamplesLike) -> npt.NDArray[np.float64]:
-        """Measure samples: the higher, the more to trust.
+        """Scores of samples: minus their outlyingness; outliers have low scores.
 
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples of the same features; those of the fit, or new ones.
+            Samples with the features of the fit: those of the fit, or new ones.
 
         Returns
         -------
         ndarray of shape (samples,)
-            Minus the measure, which the class names. `offset_` is where trust ends.
+            Minus the outlyingness or angle. Samples with a score of at least `offset_` are inliers.
         """
         return -self._measure(X)
 
     def decision_function(self, X: SamplesLike) -> npt.NDArray[np.float64]:
-        """Measure samples from where trust ends: `score_samples(X) - offset_`.
+        """Scores relative to the threshold: ``score_samples(X) - offset_``, negative for outliers.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class Screen(OutlierMixin, Estimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
-        """Judge samples: 1 to trust, -1 not.
+        """Classify samples: 1 for an inlier, -1 for an outlier.
 
         Parameters
         ----------
@@ -94,33 +94,34 @@ class Screen(OutlierMixin, Estimator):
 
 
 class ConeScreen(Screen):
-    """Trust the samples within one cone: TAE's rule, for any estimator.
+    """The screen of the trimmed angular embedding, for any estimator: inliers are the samples in one cone.
 
-    Seen from the center, the sample that has most others within `max_angle` of its direction is the pivot. Samples in
-    its cone are trusted. The measure is the angle to the pivot, in degrees; a sample at the center has none, and its
-    score is the lowest there is.
+    The pivot is the sample with the most other samples within `max_angle` of its direction from the center. Samples in
+    its cone are inliers. The score is minus the angle to the pivot in degrees, and minus infinity at the center.
 
     Parameters
     ----------
     max_angle : float or "auto", default=60.0
-        Half the opening of the cone, in degrees; ``"auto"`` for the smallest that holds half of the samples.
+        Half-angle of the cone, in degrees; ``"auto"``: the smallest cone that contains half of the samples.
     center : {"spatial_median", "mean", "median", "none"} or array, default="spatial_median"
-        Where samples are seen from.
+        The center that is subtracted from each sample.
     cosine : {"abs", "signed"}, default="abs"
-        Whether a direction and its opposite count as the same.
+        ``"abs"`` treats a direction and its opposite as equal.
     ties : {"index", "density"}, default="index"
-        Which of several equal pivots is taken.
+        Tie-breaking rule for the pivot: lowest index, or largest sum of squared cosines.
+    exact : bool, default=False
+        Find the pivot by an exact count over all pairs of samples, as in :class:`AngularEmbedding`.
     random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     support_ : ndarray of bool, of shape (n_samples,)
-        Which samples are trusted.
+        Mask of the inliers.
     pivot_, tau_ : int, ndarray of shape (n_samples,)
-        The sample that the cone is around, and how many samples lie outside the cone of each.
+        The pivot of the cone, and the number of samples outside the cone around each sample.
     max_angle_, cutoff_, offset_ : float
-        The angle that was used, as it is, as the largest measure, and as the least score to trust.
+        The half-angle in degrees, the largest angle of an inlier, and minus that: the smallest score of an inlier.
 
     Examples
     --------
@@ -142,6 +143,7 @@ class ConeScreen(Screen):
         center: str | npt.ArrayLike = "spatial_median",
         cosine: str = "abs",
         ties: str = "index",
+        exact: bool = False,
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
@@ -151,6 +153,7 @@ class ConeScreen(Screen):
         self.center = center
         self.cosine = cosine
         self.ties = ties
+        self.exact = exact
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
@@ -165,20 +168,21 @@ class ConeScreen(Screen):
             "max_angle": parameters.angle(self.max_angle),
             "cosine": parameters.one_of("cosine", self.cosine, parameters.COSINES),
             "ties": parameters.one_of("ties", self.ties, parameters.TIES),
+            "exact": bool(self.exact),
             "seed": parameters.seed(self.random_state),
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
 
-    def _learn(self, model: _engine.Screen) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Screen) -> None:
+        super()._set_fitted_attributes(model)
         assert model.pivot is not None, "a cone has a pivot"
-        assert model.tau is not None, "a cone has counts"
+        assert model.tau is not None, "a cone has tau"
         self.pivot_ = model.pivot
         self.tau_ = model.tau
         self.max_angle_ = model.cutoff
 
     def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
-        """Angles of samples to the pivot, in degrees; not a number at the center.
+        """Angles of samples to the pivot, in degrees; NaN at the center.
 
         Parameters
         ----------
@@ -193,35 +197,34 @@ class ConeScreen(Screen):
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples of the same features; those of the fit, or new ones.
+            Samples with the features of the fit: those of the fit, or new ones.
         """
         return np.nan_to_num(-self._measure(X), nan=-np.inf, neginf=-np.inf)
 
 
 class OutlyingnessScreen(Screen):
-    """Trust the samples that no direction shows to be far out (Stahel 1981, Donoho 1982).
+    """The Stahel-Donoho screen (Stahel 1981, Donoho 1982): inliers are the samples with a small outlyingness.
 
-    Along many directions through pairs of samples, the bulk has a place and a spread. The measure of a sample is its
-    largest distance from that place, in spreads. Samples whose measure is within the bulk of all are trusted. Almost
-    half of the samples may be wrong.
+    The outlyingness of a sample is its largest robust z-score over many projection directions, each through a pair of
+    samples. Its cutoff is computed from the outlyingness of all samples. The breakdown point is close to 50 %.
 
-    The directions are kept to measure new samples by: 8 bytes for each and each feature.
+    The projection directions are stored for new samples: 8 bytes per direction and feature.
 
     Parameters
     ----------
     n_directions : int, default=250
-        Directions to look along.
+        Number of projection directions.
     random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
     Attributes
     ----------
     support_ : ndarray of bool, of shape (n_samples,)
-        Which samples are trusted.
+        Mask of the inliers.
     outlyingness_ : ndarray of shape (n_samples,)
-        The measure of each sample of the fit.
+        Outlyingness of each sample of the fit.
     cutoff_, offset_ : float
-        The largest measure, and the least score, to trust.
+        The largest outlyingness and the smallest score of an inlier.
 
     Examples
     --------
@@ -261,6 +264,6 @@ class OutlyingnessScreen(Screen):
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
 
-    def _learn(self, model: _engine.Screen) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Screen) -> None:
+        super()._set_fitted_attributes(model)
         self.outlyingness_ = model.measures

@@ -1,4 +1,4 @@
-"""What all estimators of a subspace share: use on new samples, diagnosis, model files."""
+"""The base class of the estimators of a subspace: scores, reconstruction, diagnosis, model files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from steradian import _engine
 from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
-from steradian._elsewhere import adapter
+from steradian._distributed import adapter
 from steradian._estimator import Estimator
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """A subspace that the engine fits."""
+    """An estimator of a subspace."""
 
     _model: _engine.Model
 
@@ -44,34 +44,34 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             return model
         return _engine.fit(samples, settings, threads=self._threads(), callback=callback)
 
-    def _learn(self, model: _engine.Model) -> None:
-        super()._learn(model)
+    def _set_fitted_attributes(self, model: _engine.Model) -> None:
+        super()._set_fitted_attributes(model)
         self.components_ = model.components
         self.center_ = model.center
-        self.explained_variance_ = model.variances
-        self.support_ = model.kept
+        self.explained_variance_ = model.explained_variance
+        self.support_ = model.support
         self.n_components_ = len(self.components_)
         self.n_passes_ = model.passes
         self.residual_, self.sine_bound_, self.converged_ = model.certificate
 
     def transform(self, X: SamplesLike, robust_scores: bool | None = None) -> Any:
-        """Scores of samples: their coordinates in the subspace, seen from the center.
+        """Scores of samples: coordinates of the centered samples along the components.
 
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples of the same features.
+            Samples with the features of the fit.
         robust_scores : bool, optional
-            Whether scores come from Huber regression over the features instead of a projection, so that a few bad
-            cells of a sample do not move its scores. It is slower. By default the model decides: the one that
-            ``steradian fit --robust-scores`` wrote has robust scores, all others have projections.
+            True: scores by Huber regression over the features, which a few bad cells of a sample do not distort; it is
+            slower. False: scores by orthogonal projection. None: the default of the model, which is False unless the
+            model was fitted with ``robust_scores=True`` (or ``steradian fit --robust-scores``).
 
         Returns
         -------
         ndarray of shape (samples, n_components_)
-            float64 for data of float64 and wider integers, else float32. For a dask array it is a lazy dask array,
-            for a list of ``dask.delayed`` parts a list of those; for a Spark data frame it is that frame with a column
-            ``scores`` more.
+            float64 for data of float64 and of 32- and 64-bit integers, else float32. For a Dask array, a lazy Dask
+            array; for a list of ``dask.delayed`` parts, a list of those; for a Spark data frame, the data frame with an
+            additional column ``scores``.
         """
         cluster = adapter(X)
         if cluster is not None:
@@ -83,7 +83,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         )
 
     def inverse_transform(self, X: npt.ArrayLike) -> Any:
-        """Samples that scores stand for: the point of the subspace with these coordinates.
+        """Reconstructions from scores: the points of the subspace with these coordinates.
 
         Parameters
         ----------
@@ -100,26 +100,26 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def explained_variance_ratio_(self) -> npt.NDArray[np.float64]:
-        """Fractions of the total variance along the components; they lie in [0, 1] and sum to at most 1.
+        """Fractions of the total variance along the components, each in [0, 1], with a sum of at most 1.
 
-        Variances and total are of one kind. For :class:`PCA` and ``EMPCA(on_sphere=False)`` the total is the sum of
-        the variances of the features, with n - 1. For all others it is the sum of `explained_variance_` and the robust
-        mean of squared orthogonal distances of the samples in the support. It is stored in the model.
+        For classical PCA, including ``EMPCA(on_sphere=False)``, the total is the sum of the variances of the features
+        (divisor n - 1). For all others it is the sum of `explained_variance_` and the robust mean of squared orthogonal
+        distances of the support. It is stored in the model.
         """
         check_is_fitted(self)
         total = self._model.total_variance
         if total is None:
-            msg = "the model file has no total variance, since an older version wrote it; fit again"
+            msg = "the model file of an older version has no total variance; fit again"
             raise AttributeError(msg)
         return self.explained_variance_ / total if total > 0 else np.zeros_like(self.explained_variance_)
 
     def diagnose(self, X: SamplesLike, *, callback: Callback | None = None) -> Diagnosis:
-        """How samples lie to the model: distances, angles, flags and contributions of features.
+        """Distances, angles, flags and contributions of the features, for each sample.
 
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples of the same features; those of the fit, or new ones.
+            Samples with the features of the fit: those of the fit, or new ones.
         callback : callable, optional
             See :meth:`fit`.
 
@@ -132,43 +132,43 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return Diagnosis(self._model, samples, names, self._threads(), self._report(callback))
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
-        """Judge samples by the cutoffs that the fit stored.
+        """Classify samples as inliers or outliers by the cutoffs of the model.
 
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples of the same features.
+            Samples with the features of the fit.
 
         Returns
         -------
         ndarray of shape (samples,)
-            1 within both cutoffs, -1 beyond one of them. :meth:`diagnose` tells which.
+            1 for an inlier (both distances within their cutoffs), -1 for an outlier. See :meth:`diagnose`.
         """
         return np.where(self.diagnose(X).is_regular, 1, -1)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model file that the command line reads. It appears whole or not at all.
+        """Write the model file, which the command line reads, too. The file is written atomically.
 
-        The file holds no feature names and no `n_jobs`, `memory_limit` or `verbose`; pickle keeps those.
+        It does not contain feature names, `n_jobs`, `memory_limit` and `verbose`; a pickle does.
         """
         check_is_fitted(self)
         self._model.save(os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file, whoever wrote it."""
+        """Read a model file of this class, written by :meth:`save` or by the command line."""
         return cls._of_model(_engine.Model.load(os.fspath(path)), path)
 
     @classmethod
     def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
         metadata = json.loads(model.metadata)
         estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
-        estimator._learn(model)
+        estimator._set_fitted_attributes(model)
         return estimator
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
-        """Parameters that lead to a model."""
+        """The parameters of the estimator that a model was fitted with."""
         raise NotImplementedError
 
     @property

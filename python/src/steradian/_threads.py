@@ -1,4 +1,4 @@
-"""How many threads `n_jobs` means."""
+"""The number of threads for `n_jobs`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from numbers import Integral
 
 
 def threads(n_jobs: int | None) -> int:
-    """Threads for the engine; 0 stands for one per core.
+    """Number of threads of the engine; 0 means one per core.
 
-    ``None`` asks for as many as numpy's products would take: one per core, or ``OMP_NUM_THREADS``, by which joblib
-    tells its workers to share the machine. Negative numbers count from the number of cores, as in joblib. The answer
-    of a fit does not depend on any of this.
+    ``None`` means as many as numpy's matrix products use: one per core, or ``OMP_NUM_THREADS``, which joblib sets in
+    its workers to share the machine. Negative values count from the number of cores, as in joblib. The result of a fit
+    does not depend on the number of threads.
     """
     if n_jobs is None:
-        told = os.environ.get("OMP_NUM_THREADS", "")
-        return int(told) if told.isdecimal() else 0
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return int(limit) if limit.isdecimal() else 0
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
-        msg = f"n_jobs = {n_jobs!r} is no number of threads; use a positive number, -1 for all cores, or None"
+        msg = f"n_jobs = {n_jobs!r} is not supported; expected an integer >= 1, -1 for all cores, or None"
         raise ValueError(msg)
     if n_jobs > 0:
         return int(n_jobs)
@@ -25,6 +25,6 @@ def threads(n_jobs: int | None) -> int:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,12 +1,12 @@
-"""Fits on data that live on a Dask cluster: passes go to the rows, sums come back.
+"""Fits of data on a Dask cluster: each worker reduces its chunks; the driver receives one partial result per pass.
 
-There is nothing to call here: ``fit`` and ``transform`` of :class:`~steradian.AngularEmbedding` and
-:class:`~steradian.PCA` take a dask array, or a list of ``dask.delayed`` parts (arrays, data frames, or paths that
-workers can open). The driver runs the control flow. Each pass is one task per row chunk, named after what it does, and
-tasks that merge their sums along a fixed binary tree; what reaches the driver is one sum. So the model depends on where
-chunks begin and end, but not on the number of workers or threads, nor on workers that died on the way.
+Users do not call this module: ``fit`` and ``transform`` of :class:`~steradian.AngularEmbedding` and
+:class:`~steradian.PCA` take a Dask array, or a list of ``dask.delayed`` parts (arrays, data frames, or paths that
+workers can open). The driver runs the control flow. Each pass is one task per row chunk, named after the pass, plus
+tasks that merge partial results along a fixed binary tree. The model depends on the chunk boundaries, but not on the
+number of workers or threads, nor on workers that were restarted during the fit.
 
-A fit runs on the active :class:`distributed.Client`; where there is none, on Dask's local scheduler.
+A fit runs on the active :class:`distributed.Client`, or without one on Dask's local scheduler.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from dask.base import annotate, compute
 from dask.core import get_deps
 from dask.delayed import Delayed, delayed
 
-from steradian import _engine, _parts
+from steradian import _engine, _worker_tasks
 from steradian._data import Samples, SamplesLike, read
-from steradian._elsewhere import (
-    AGAIN,
-    Elsewhere,
-    looks_or_raise,
+from steradian._distributed import (
+    REFIT_HINT,
+    DistributedData,
+    missing_package,
+    part_infos_or_raise,
     require_own_version,
     require_width,
-    without_package,
 )
 
 if TYPE_CHECKING:
@@ -45,78 +45,81 @@ if TYPE_CHECKING:
 
 __all__ = ["Partitions"]
 
-_AGAIN = f"start the cluster, or connect to it, {AGAIN}"
+_RECONNECT_HINT = f"start the cluster, or connect to it, {REFIT_HINT}"
 _PATIENCE = 30.0
-"""Seconds without a result after which it is worth a look whether there are workers."""
+"""Seconds without a result before the number of workers is checked."""
 
 
-class Partitions(Elsewhere):
+class Partitions(DistributedData):
     """Rows on a Dask cluster, in order."""
 
     def __init__(self, X: SamplesLike, *, reader: str, minimum: int = 1) -> None:
         self._client = _active_client()
         self._token = uuid.uuid4().hex[:12]
         _require_one_version(self._client)
-        parts, looks = _of_array(X, self) if _is_array(X) else _of_list(X, self)
-        full = [(part, look) for part, look in zip(parts, looks, strict=True) if look[0] > 0]
-        super().__init__([look for _, look in full], reader=reader, minimum=minimum)
+        parts, infos = _of_array(X, self) if _is_array(X) else _of_list(X, self)
+        full = [(part, info) for part, info in zip(parts, infos, strict=True) if info[0] > 0]
+        super().__init__([info for _, info in full], reader=reader, minimum=minimum)
         self._parts = [part for part, _ in full]
         lazy = self._client is not None and _is_lazy(X)
-        self._makers = _makers(self._parts) if lazy else None
+        self._producers = _producers(self._parts) if lazy else None
 
-    def _summed(self, job: npt.NDArray[np.uint8], name: str, number: int) -> _engine.Sum | _parts.Wrong:
-        """By one task a part and one a merge."""
+    def _total(
+        self, job: npt.NDArray[np.uint8], name: str, number: int
+    ) -> _engine.PartialResult | _worker_tasks.PartError:
+        """The total, by one task per partition and one per merge."""
         label = f"steradian-{name.replace(' ', '-')}-{number}-{self._token}"
-        parcel = delayed(_parts.Parcel, traverse=False)(job, _parts.version(), dask_key_name=f"{label}-job")
-        summing = delayed(_parts.sum_part, traverse=False)
-        merging = delayed(_parts.merge_sums, traverse=False)
+        serialize = delayed(_worker_tasks.SerializedJob, traverse=False)
+        serialized = serialize(job, _worker_tasks.version(), dask_key_name=f"{label}-job")
+        sum_part = delayed(_worker_tasks.sum_part, traverse=False)
+        merge_results = delayed(_worker_tasks.merge_results, traverse=False)
         firsts = [0, *self._ends]
-        sums = [
-            summing(part, parcel, first, look, dask_key_name=f"{label}-part-{i}")
-            for i, (part, first, look) in enumerate(zip(self._parts, firsts, self._looks, strict=False))
+        results = [
+            sum_part(part, serialized, first, info, dask_key_name=f"{label}-part-{i}")
+            for i, (part, first, info) in enumerate(zip(self._parts, firsts, self._infos, strict=False))
         ]
 
-        def merge(left: Delayed, right: Delayed, level: int, place: int) -> Any:
-            return merging(left, right, parcel, dask_key_name=f"{label}-merge-{level}-{place}")
+        def merge(left: Delayed, right: Delayed, level: int, index: int) -> Any:
+            return merge_results(left, right, serialized, dask_key_name=f"{label}-merge-{level}-{index}")
 
-        found: _engine.Sum | _parts.Wrong = self._computed(
-            _parts.along_tree(sums, merge), f"pass {number} ({name})", label
+        total: _engine.PartialResult | _worker_tasks.PartError = self._compute(
+            _worker_tasks.tree_reduce(results, merge), f"pass {number} ({name})", label
         )
-        return found
+        return total
 
-    def _places(self, label: str) -> defaultdict[Any, tuple[str, ...]]:
-        """The worker that each task of a pass should run on, if it can: neighbours together, so that sums meet there.
+    def _placement(self, label: str) -> defaultdict[Any, tuple[str, ...]]:
+        """Placement hints: the preferred worker of each task of a pass. Adjacent partitions share a worker.
 
-        Where some parts are in a worker's memory already, there are no wishes: sums are made where the rows are.
+        There are no hints if some partitions are in the memory of workers: Dask then runs tasks where the rows are.
         """
-        places: defaultdict[Any, tuple[str, ...]] = defaultdict(tuple)
+        placement: defaultdict[Any, tuple[str, ...]] = defaultdict(tuple)
         threads = self._client.nthreads()
         workers = sorted(threads)
-        shares = list(accumulate(threads[worker] for worker in workers))
-        if self._makers is None or len(workers) < 2:
-            return places
-        for i, (makers, end, look) in enumerate(zip(self._makers, self._ends, self._looks, strict=True)):
-            middle = (end - look[0] / 2) / self._samples * shares[-1]
-            worker = workers[bisect_right(shares, middle)]
-            # Rows are made where they are summed: they are what is worth not moving. Merges go with their first part.
+        cumulative = list(accumulate(threads[worker] for worker in workers))
+        if self._producers is None or len(workers) < 2:
+            return placement
+        for i, (producers, end, info) in enumerate(zip(self._producers, self._ends, self._infos, strict=True)):
+            middle = (end - info[0] / 2) / self._n_samples * cumulative[-1]
+            worker = workers[bisect_right(cumulative, middle)]
+            # Rows are larger than results: they are produced where they are reduced. A merge runs with its first part.
             levels = range(len(self._ends).bit_length())
             merges = [f"{label}-merge-{level}-{i >> level + 1}" for level in levels if i % (2 << level) == 0]
-            places.update(dict.fromkeys([*makers, f"{label}-part-{i}", *merges], (worker,)))
-        return places
+            placement.update(dict.fromkeys([*producers, f"{label}-part-{i}", *merges], (worker,)))
+        return placement
 
-    def _taken(self, wanted: dict[int, list[int]]) -> list[npt.NDArray[Any]]:
-        taking = delayed(_parts.take, traverse=False)
+    def _take_rows(self, rows_by_part: dict[int, list[int]]) -> list[npt.NDArray[Any]]:
+        take = delayed(_worker_tasks.take, traverse=False)
         token = uuid.uuid4().hex[:8]
         tasks = [
-            taking(self._parts[owner], own, dask_key_name=f"steradian-rows-{self._token}-{token}-{owner}")
-            for owner, own in wanted.items()
+            take(self._parts[part], rows, dask_key_name=f"steradian-rows-{self._token}-{token}-{part}")
+            for part, rows in rows_by_part.items()
         ]
         together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-rows-{uuid.uuid4().hex}")
-        found: list[npt.NDArray[Any]] = self._computed(together, "reading single rows")
-        return found
+        taken: list[npt.NDArray[Any]] = self._compute(together, "reading single rows")
+        return taken
 
-    def _computed(self, what: Delayed, doing: str, label: str | None = None) -> Any:
-        """The value of `what`, a pass where it has a label; what goes wrong with the cluster is said in one line."""
+    def _compute(self, what: Delayed, doing: str, label: str | None = None) -> Any:
+        """The value of `what`; `label` is that of a pass. Failures of the cluster become errors of one line."""
         if self._client is None:
             return compute(what)[0]
         from distributed import KilledWorker
@@ -124,15 +127,15 @@ class Partitions(Elsewhere):
         from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
         if self._client.status != "running":
-            msg = f"the Dask client is {self._client.status} before {doing}; {_AGAIN}"
+            msg = f"the Dask client is {self._client.status} before {doing}; {_RECONNECT_HINT}"
             raise ConnectionError(msg)
         future = None
         try:
-            # A method of a plain dictionary says where tasks go, since the scheduler need not have this package.
-            places = self._places(label) if label else None
-            wishes = {"workers": places.__getitem__, "allow_other_workers": True} if places else {}
-            # A pass holds a few vectors as wide as the data; they travel once, in a task of their own.
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), annotate(**wishes):
+            # The hints are a method of a plain dictionary, since the scheduler may not have this package.
+            placement = self._placement(label) if label else None
+            hints = {"workers": placement.__getitem__, "allow_other_workers": True} if placement else {}
+            # A job contains a few vectors as wide as the data; they are sent once, in a separate task.
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}), annotate(**hints):
                 future = self._client.compute(what)
             return self._result(future, doing)
         except KeyboardInterrupt:
@@ -141,24 +144,24 @@ class Partitions(Elsewhere):
             raise
         except KilledWorker as error:
             msg = (
-                f"workers died again and again during {doing}, at the task {error.task}; the usual reason is memory: "
-                "use smaller row chunks, or workers with more memory"
+                f"workers were killed repeatedly during {doing} (task {error.task}), most likely out of memory; "
+                "use smaller row chunks or workers with more memory"
             )
             raise RuntimeError(msg) from error
         except (NoValidWorkerError, NoWorkerError) as error:
-            msg = f"the Dask cluster went away during {doing}: no workers were left; {_AGAIN}"
+            msg = f"lost the Dask cluster during {doing}: no workers are left; {_RECONNECT_HINT}"
             raise ConnectionError(msg) from error
         except (CommClosedError, TimeoutError) as error:
-            msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
+            msg = f"lost the Dask cluster during {doing} ({error}); {_RECONNECT_HINT}"
             raise ConnectionError(msg) from error
         except Exception as error:
             if (future is not None and future.cancelled()) or self._client.status != "running":
-                msg = f"the Dask cluster went away during {doing} ({error}); {_AGAIN}"
+                msg = f"lost the Dask cluster during {doing} ({error}); {_RECONNECT_HINT}"
                 raise ConnectionError(msg) from error
             raise
 
     def _result(self, future: Any, doing: str) -> Any:
-        """The result of a task. Dask waits for workers as long as it takes, so the user is told when there are none."""
+        """The result of a task. Dask waits for workers without a limit, so a warning reports that there are none."""
         while True:
             try:
                 return future.result(timeout=_PATIENCE)
@@ -166,22 +169,22 @@ class Partitions(Elsewhere):
                 if future.done() or self._client.status != "running":
                     raise
                 if not self._client.nthreads():
-                    msg = f"the Dask cluster has no workers during {doing}; the fit goes on when there is one"
+                    msg = f"the Dask cluster has no workers during {doing}; the fit resumes when there is one"
                     warnings.warn(msg, stacklevel=2)
 
 
 def transformed(estimator: Subspace, X: SamplesLike, robust_scores: bool | None) -> Any:
-    """Scores of data on a cluster, as lazy as they are: an array for an array, a list for a list."""
+    """Lazy scores of data on a cluster: a Dask array for an array, a list for a list."""
     model = estimator._model
     if not _is_array(X):
         lazy_model = delayed(model, pure=False, traverse=False)
-        scoring = delayed(_parts.transform_part, traverse=False)
-        return [scoring(part, lazy_model, robust_scores) for part in X]
+        transform = delayed(_worker_tasks.transform_part, traverse=False)
+        return [transform(part, lazy_model, robust_scores) for part in X]
     _require_whole_rows(X)
     require_width(int(np.prod(X.shape[1:])), model)
     one = model.transform(Samples.from_array(np.zeros((1, *X.shape[1:]), X.dtype)))
     return X.map_blocks(
-        _parts.transform_part,
+        _worker_tasks.transform_part,
         delayed(model, pure=False, traverse=False),
         robust_scores,
         dtype=one.dtype,
@@ -199,37 +202,37 @@ def _is_array(X: SamplesLike) -> bool:
 
 
 def _is_lazy(X: SamplesLike) -> bool:
-    """Whether rows are made anew for every pass; otherwise some of them, or what they are made of, lie on workers."""
+    """True if rows are recomputed in every pass; False if some of them, or their inputs, are persisted on workers."""
     from distributed import futures_of
 
     return not futures_of(X)
 
 
-def _makers(parts: list[Delayed]) -> list[list[Any]]:
-    """The keys of the tasks that make each part and no other, itself among them."""
+def _producers(parts: list[Delayed]) -> list[list[Any]]:
+    """The keys of the tasks that produce each partition and no other, including its own key."""
     needs: dict[Any, set[Any]] = {}
     for graph in {id(part.__dask_graph__()): part.__dask_graph__() for part in parts}.values():
         needs.update(get_deps(dict(graph))[0])
-    makes: dict[Any, int] = {}
+    part_of: dict[Any, int] = {}
     shared: set[Any] = set()
     for i, part in enumerate(parts):
         open_keys = [part.key]
         while open_keys:
             key = open_keys.pop()
-            if key in shared or (key in makes and makes[key] == i):
+            if key in shared or (key in part_of and part_of[key] == i):
                 continue
-            if makes.setdefault(key, i) != i:
+            if part_of.setdefault(key, i) != i:
                 shared.add(key)
             open_keys += needs.get(key, ())
-    makers: list[list[Any]] = [[] for _ in parts]
-    for key, i in makes.items():
+    producers: list[list[Any]] = [[] for _ in parts]
+    for key, i in part_of.items():
         if key not in shared:
-            makers[i].append(key)
-    return makers
+            producers[i].append(key)
+    return producers
 
 
 def _active_client() -> Any:
-    """The client that is active in this process; `None` where Dask's local scheduler is to be used."""
+    """The active client of this process; `None` for Dask's local scheduler."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -240,17 +243,17 @@ def _active_client() -> Any:
 
 
 def _require_one_version(client: Any) -> None:
-    """Refuse workers with another version of the package, or without it."""
+    """Reject workers with another version of the package, or without it."""
     if client is None:
         return
     if client.status != "running":
-        msg = f"the Dask client is {client.status}; {_AGAIN}"
+        msg = f"the Dask client is {client.status}; {_RECONNECT_HINT}"
         raise ConnectionError(msg)
-    for worker, found in client.run(_parts.version, on_error="return").items():
+    for worker, found in client.run(_worker_tasks.version, on_error="return").items():
         if isinstance(found, OSError):
-            continue  # it died while it was asked; whoever comes in its place compares versions with each pass
+            continue  # the worker died during the request; its successor checks the version of each job
         if isinstance(found, BaseException):
-            raise without_package(worker, found)
+            raise missing_package(worker, found)
         require_own_version(worker, found)
 
 
@@ -263,31 +266,33 @@ def _require_whole_rows(X: Any) -> None:
     if any(blocks != 1 for blocks in X.numblocks[1:]):
         across = " x ".join(str(blocks) for blocks in X.numblocks[1:])
         axes = ", ".join(f"{axis}: -1" for axis in range(1, X.ndim))
-        msg = f"the rows of X are cut into {across} chunks; keep rows whole by X.rechunk({{{axes}}}).persist()"
+        msg = f"the rows of X are split into {across} chunks; do not split rows: X.rechunk({{{axes}}}).persist()"
         raise ValueError(msg)
 
 
-def _of_array(X: Any, partitions: Partitions) -> tuple[list[Delayed], list[_parts.Look]]:
+def _of_array(X: Any, partitions: Partitions) -> tuple[list[Delayed], list[_worker_tasks.PartInfo]]:
     _require_whole_rows(X)
     if np.isnan(sum(X.shape[1:])):
-        msg = f"the number of features of X is not known (shape {X.shape}); call X.compute_chunk_sizes() first"
+        msg = f"the number of features of X is unknown (shape {X.shape}); call X.compute_chunk_sizes() first"
         raise ValueError(msg)
     parts = list(X.to_delayed().ravel())
-    probe = read(np.empty((1, *X.shape[1:]), X.dtype), reader="a dask array")
+    probe = read(np.empty((1, *X.shape[1:]), X.dtype), reader="a Dask array")
     if np.isnan(X.chunks[0]).any():
-        return parts, _looked_at(parts, partitions)
-    return parts, [(int(rows), probe.shape[1], probe.element, probe.image) for rows in X.chunks[0]]
+        return parts, _part_infos(parts, partitions)
+    return parts, [(int(rows), probe.shape[1], probe.dtype, probe.image) for rows in X.chunks[0]]
 
 
-def _of_list(X: Sequence[Delayed], partitions: Partitions) -> tuple[list[Delayed], list[_parts.Look]]:
+def _of_list(X: Sequence[Delayed], partitions: Partitions) -> tuple[list[Delayed], list[_worker_tasks.PartInfo]]:
     parts = list(X)
-    return parts, _looked_at(parts, partitions)
+    return parts, _part_infos(parts, partitions)
 
 
-def _looked_at(parts: list[Delayed], partitions: Partitions) -> list[_parts.Look]:
-    """What parts of unknown size are: each is made once for this."""
-    looking = delayed(_parts.look, traverse=False)
-    tasks = [looking(part, dask_key_name=f"steradian-look-{uuid.uuid4().hex[:12]}-{i}") for i, part in enumerate(parts)]
-    together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-look-{uuid.uuid4().hex}")
-    found: list[_parts.Look | _parts.Wrong] = partitions._computed(together, "looking at the partitions")
-    return looks_or_raise(dict(enumerate(found)))
+def _part_infos(parts: list[Delayed], partitions: Partitions) -> list[_worker_tasks.PartInfo]:
+    """The infos of partitions of unknown size, each of which is computed once for this."""
+    info = delayed(_worker_tasks.part_info, traverse=False)
+    token = uuid.uuid4().hex[:12]
+    tasks = [info(part, dask_key_name=f"steradian-info-{token}-{i}") for i, part in enumerate(parts)]
+    together = delayed(list, traverse=False)(tasks, dask_key_name=f"steradian-info-{uuid.uuid4().hex}")
+    found: list[_worker_tasks.PartInfo | _worker_tasks.PartError]
+    found = partitions._compute(together, "reading the partition sizes")
+    return part_infos_or_raise(dict(enumerate(found)))

@@ -1,4 +1,4 @@
-//! The golden cases: numbers of an independent double-precision reference.
+//! The golden cases: results of an independent f64 reference implementation.
 
 use crate::common::{golden, relative, sine};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn array(case: &str, name: &str) -> Matrix {
     let mut out = Matrix::zeros(rows, columns);
     source
         .visit(0..rows, &mut |block| {
-            let steradian::BlockData::F64(data) = block.data() else { panic!("{name} is not of doubles") };
+            let steradian::data::BlockData::F64(data) = block.data() else { panic!("{name} is not float64") };
             (0..rows).for_each(|i| (0..columns).for_each(|j| out[(i, j)] = data.get(i, j)));
             Ok(())
         })
@@ -20,7 +20,7 @@ fn array(case: &str, name: &str) -> Matrix {
     out
 }
 
-/// What a case is about, and how near it must come.
+/// The description of a case and its tolerances.
 fn meta(case: &str) -> Value {
     serde_json::from_slice(&std::fs::read(golden(case).join("meta.json")).unwrap()).unwrap()
 }
@@ -43,21 +43,21 @@ fn check_subspace(case: &str, config: &Config) -> steradian::Model {
 }
 
 #[test]
-fn em_pca_is_the_reference_at_a_tight_tolerance() {
+fn em_pca_equals_the_reference_at_a_tight_tolerance() {
     for case in ["40_empca", "41_empca_wide"] {
         let mut config = config(case, steradian_baselines::EMPCA);
         config.tolerance = 1e-10;
         let model = check_subspace(case, &config);
         let n = model.shape.samples as f64;
         let expected = steradian_io::read_vector(golden(case).join("eig.npy")).unwrap();
-        for (found, value) in model.variances.iter().zip(expected) {
+        for (found, value) in model.explained_variance.iter().zip(expected) {
             assert!((found * (n - 1.0) / n / value - 1.0).abs() < 1e-9, "{case}: {found} {value}");
         }
     }
 }
 
 #[test]
-fn grassmann_averages_are_the_reference() {
+fn grassmann_averages_equal_the_reference() {
     for case in ["42_ga", "43_tga_half", "44_tga_even", "45_tga_five_percent"] {
         let mut config = config(case, if case == "42_ga" { steradian_baselines::GA } else { steradian_baselines::TGA });
         config.tolerance = 1e-10;
@@ -66,12 +66,15 @@ fn grassmann_averages_are_the_reference() {
 }
 
 #[test]
-fn the_parts_of_the_pursuit_are_the_reference() {
+fn the_parts_of_the_pursuit_equal_the_reference() {
     for case in ["46_pcp_wide", "47_pcp_tall"] {
         let source = NpySource::open(golden(case).join("X.npy")).unwrap();
-        let found =
-            steradian_baselines::pursue(&config(case, steradian_baselines::PCP), &source, &Local::new(2).unwrap())
-                .unwrap();
+        let found = steradian_baselines::principal_component_pursuit(
+            &config(case, steradian_baselines::PCP),
+            &source,
+            &Local::new(2).unwrap(),
+        )
+        .unwrap();
         let allowed = meta(case)["tolerance"]["relative"].as_f64().unwrap();
         for (part, file) in [(&found.low_rank, "L.npy"), (&found.sparse, "S.npy")] {
             let off = relative(part.data(), array(case, file).data());
@@ -81,6 +84,6 @@ fn the_parts_of_the_pursuit_are_the_reference() {
         assert!(off <= allowed, "{case}: components are off by {off:e}");
         assert!(found.model.certificate.converged && found.model.certificate.residual < 1e-7);
         let steps: usize = meta(case)["note"].as_str().unwrap().split(' ').next().unwrap().parse().unwrap();
-        assert_eq!(found.model.iterations, [steps], "{case}: the same iterates take the same steps");
+        assert_eq!(found.model.iterations, [steps], "{case}: number of steps");
     }
 }

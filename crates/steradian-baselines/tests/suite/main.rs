@@ -1,6 +1,6 @@
-//! The baselines through their public interface, in one binary: a file here is a module.
+//! Tests of the baselines through their public interface, in one binary.
 
 mod common;
 mod golden;
-mod laws;
 mod plan;
+mod properties;

@@ -1,14 +1,14 @@
-//! The plan's memory is what a fit takes: never less, and not several times more.
+//! Accuracy of the planned memory: a fit never needs more, and not much less.
 
-use crate::common::{Numbers, alone, source};
+use crate::common::{TestRandom, alone, source};
 use peak_alloc::PeakAlloc;
 use steradian::Local;
 
 #[global_allocator]
 static HEAP: PeakAlloc = PeakAlloc;
 
-/// Bytes that products keep for their panels, whatever the shape; not worth a plan.
-const SMALL: u64 = 16_000_000;
+/// Bytes of the panels of matrix products, for any shape; not part of the plan.
+const PANELS: u64 = 16_000_000;
 
 #[test]
 fn a_fit_stays_within_its_plan() {
@@ -17,7 +17,7 @@ fn a_fit_stays_within_its_plan() {
     }
     let runner = Local::new(2).unwrap();
     for (n, features) in [(300, 4000), (4000, 300)] {
-        let x = Numbers::new(9).samples(n, features, 3);
+        let x = TestRandom::new(9).samples(n, features, 3);
         for method in steradian_baselines::BASELINES {
             let config = steradian_baselines::preset(method, 3);
             let data = source(&x);
@@ -26,16 +26,16 @@ fn a_fit_stays_within_its_plan() {
                 let before = HEAP.current_usage();
                 HEAP.reset_peak_usage();
                 work();
-                let taken = (HEAP.peak_usage() - before) as u64;
-                let said = plan.peak_memory_bytes;
-                let what = format!("{} {n} x {features}: took {taken} bytes, the plan says {said}", method.name());
-                assert!(taken <= said + SMALL, "{what}");
-                assert!(said <= 2 * taken + SMALL, "{what}");
+                let measured = (HEAP.peak_usage() - before) as u64;
+                let planned = plan.peak_memory_bytes;
+                let what = format!("{} {n} x {features}: {measured} bytes measured, {planned} planned", method.name());
+                assert!(measured <= planned + PANELS, "{what}");
+                assert!(planned <= 2 * measured + PANELS, "{what}");
             };
             check(&|| drop(steradian_baselines::fit(&config, &data, &runner).unwrap()));
             if method == steradian_baselines::PCP {
-                // Both parts take the place of arrays that are not needed any more.
-                check(&|| drop(steradian_baselines::pursue(&config, &data, &runner).unwrap()));
+                // Both parts replace arrays that are no longer needed.
+                check(&|| drop(steradian_baselines::principal_component_pursuit(&config, &data, &runner).unwrap()));
             }
         }
     }

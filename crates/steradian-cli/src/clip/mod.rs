@@ -1,11 +1,11 @@
-//! Common parts of the commands about clips: training, separation of frames, ground truth, videos, the report.
+//! Common parts of the commands for clips: training, separation of frames, ground truth, videos and reports.
 
-pub mod apart;
 pub mod faces;
-pub mod learn;
-pub mod movies;
-mod page;
+pub mod frame_renderer;
+pub mod ground_truth;
+mod html;
 pub mod pursuit;
 pub mod report;
-pub mod shown;
-pub mod truth;
+pub mod separate_frames;
+pub mod train;
+pub mod videos;

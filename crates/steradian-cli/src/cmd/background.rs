@@ -1,86 +1,86 @@
-//! `steradian background`: the background image of a clip, and a foreground mask of each frame.
+//! `steradian background`: computes the background of a clip and a foreground mask of each frame.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
-use steradian_clips::{Separator, Tally};
-use steradian_io::{Clip, Color, OutputFile, WholeFolder};
+use steradian_clips::{ConfusionCounts, Separator};
+use steradian_io::{AtomicFile, Clip, Color, StagedDir};
 
 use crate::args::BackgroundArgs;
-use crate::clip::apart::separate_all;
-use crate::clip::learn::Learnt;
-use crate::clip::movies::Movies;
+use crate::clip::frame_renderer::FrameRenderer;
+use crate::clip::ground_truth::{ClipScores, GroundTruth};
 use crate::clip::report::Report;
-use crate::clip::shown::Look;
-use crate::clip::truth::{Truth, Verdict};
+use crate::clip::separate_frames::separate_all;
+use crate::clip::train::TrainedModel;
+use crate::clip::videos::Movies;
+use crate::encode_image::png;
 use crate::files::OutputFolder;
-use crate::outcome::{Outcome, warn};
-use crate::pictures::png;
-use crate::render::{bytes, certificate_words, facts, number, print, solver_words};
-use crate::work::Work;
+use crate::outcome::{CommandResult, warn};
+use crate::render::{bytes, certificate_text, key_value_lines, number, print, solver_text};
+use crate::session::Session;
 
-/// Takes a clip apart and says what came out.
-pub fn run(args: &BackgroundArgs) -> Outcome {
-    // Before hours are spent; the folder is made for good once there is a clip.
+/// Separates a clip and prints a summary.
+pub fn run(args: &BackgroundArgs) -> CommandResult {
+    // Fails early if the folder is not writable; it is created again once the clip is open.
     drop(OutputFolder::create(&args.output)?);
-    args.learn.config()?;
-    let work = Work::begin(args.threads)?;
+    args.training.config()?;
+    let work = Session::begin(args.threads)?;
     let (lines, report) = separate(args, &work)?;
     work.finish()?;
-    print(&format!("{}\nLook at {}; all else is beside it.\n", facts(&lines), report.display()))
+    print(&format!("{}\nReport: {}\n", key_value_lines(&lines), report.display()))
 }
 
-/// All of the work: learns, takes apart, compares, writes. What happened, and where the report is.
-pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
+/// Trains, separates, evaluates and writes. Returns the lines of the summary and the path of the report.
+pub fn separate(args: &BackgroundArgs, work: &Session) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
     let clip = work.open_clip(&args.clip, &args.frames.options())?;
-    let truth = args.truth.as_ref().map(|path| Truth::open(path, &clip)).transpose()?;
+    let ground_truth = args.ground_truth.as_ref().map(|path| GroundTruth::open(path, &clip)).transpose()?;
     work.begin_writing();
-    let learnt = args.learn.learn(&clip, work.runner())?;
-    let separator = Separator::new(&learnt.model)?;
-    let apart = |frame: usize, pixels: &[u8]| learnt.separate(&separator, frame, pixels);
-    let look = Look::of(&clip, work.runner(), apart)?;
+    let trained = args.training.load_or_train(&clip, work.runner())?;
+    let separator = Separator::new(&trained.model)?;
+    let separate = |frame: usize, pixels: &[u8]| trained.separate(&separator, frame, pixels);
+    let renderer = FrameRenderer::of(&clip, work.runner(), separate)?;
     let folder = OutputFolder::create(&args.output)?;
-    let masks = WholeFolder::create(folder.file("masks"))?;
-    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip, look.color())?) };
+    let masks = StagedDir::create(folder.file("masks"))?;
+    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip, renderer.color())?) };
     let mut report = Report::new(&clip);
-    let mut tally = Tally::default();
+    let mut counts = ConfusionCounts::default();
     let apply_seconds = separate_all(
         &clip,
-        "frames apart",
+        "separate frames",
         |_| true,
         work.runner(),
-        apart,
+        separate,
         |parts| {
-            let mask: Vec<u8> = parts.mask.iter().map(|&moving| 255 * u8::from(moving)).collect();
+            let mask: Vec<u8> = parts.mask.iter().map(|&is_foreground| 255 * u8::from(is_foreground)).collect();
             png(&mask, clip.size(), Color::Gray)
         },
         |frame, pixels, parts, mask| {
             let number = clip.number(frame);
-            let shown = look.shown(&clip, frame, pixels, parts);
+            let rendered = renderer.render(&clip, frame, pixels, parts);
             masks.file(&format!("{number:06}.png"), &mask)?;
             if let Some(movies) = &mut movies {
-                movies.add(number, &shown)?;
+                movies.add(number, &rendered)?;
             }
-            if let Some(truth) = &truth
-                && let Some(wanted) = truth.mask(frame, &clip)?
+            if let Some(ground_truth) = &ground_truth
+                && let Some(expected) = ground_truth.mask(frame, &clip)?
             {
-                tally.add(&parts.mask, &wanted.pixels, truth.region());
+                counts.add(&parts.mask, &expected.pixels, ground_truth.region());
             }
-            report.add(frame, number, parts, &shown)
+            report.add(frame, number, parts, &rendered)
         },
     )?;
     let background = separator.typical_background();
-    let verdict = truth.map(|truth| truth.verdict(&tally, &background));
-    let picture = png(&look.background(&background), clip.size(), look.color())?;
-    let model = learnt.model.to_bytes()?;
-    let lines = lines(&clip, &learnt, apply_seconds, verdict.as_ref());
-    let settings = [lines.clone(), settings(&learnt.model)].concat();
-    let first = learnt.seconds.map(|_| args.learn.train.as_ref().map_or(0, |train| train.start));
-    let page = report.html(&title(&clip), &learnt.model, first, &clip, &settings)?;
-    let summary = format!("{:#}\n", summary(&clip, &learnt, apply_seconds, verdict.as_ref()));
-    let files = folder.write_nameless(&[
-        ("background.png", &picture),
+    let scores = ground_truth.map(|ground_truth| ground_truth.scores(&counts, &background));
+    let image = png(&renderer.background(&background), clip.size(), renderer.color())?;
+    let model = trained.model.to_bytes()?;
+    let lines = lines(&clip, &trained, apply_seconds, scores.as_ref());
+    let settings = [lines.clone(), settings(&trained.model)].concat();
+    let first = trained.seconds.map(|_| args.training.train.as_ref().map_or(0, |train| train.start));
+    let page = report.html(&title(&clip), &trained.model, first, &clip, &settings)?;
+    let summary = format!("{:#}\n", summary(&clip, &trained, apply_seconds, scores.as_ref()));
+    let files = folder.stage_file(&[
+        ("background.png", &image),
         ("model.safetensors", &model),
         ("report.html", page.as_bytes()),
         ("summary.json", summary.as_bytes()),
@@ -89,67 +89,72 @@ pub fn separate(args: &BackgroundArgs, work: &Work) -> Result<(Vec<(&'static str
     work.may_write()?;
     masks.finish()?;
     movies.map(Movies::finish).transpose()?;
-    files.into_iter().try_for_each(OutputFile::finish)?;
-    learnt.model.warnings.iter().for_each(|warning| warn(warning));
+    files.into_iter().try_for_each(AtomicFile::finish)?;
+    trained.model.report.warnings.iter().for_each(|warning| warn(warning));
     Ok((lines, folder.file("report.html")))
 }
 
 fn title(clip: &Clip) -> String {
     let name = clip.path().file_name().map(|name| name.to_string_lossy().into_owned());
-    format!("{}: scene and foreground", name.unwrap_or_else(|| clip.path().display().to_string()))
+    format!("{}: background and foreground", name.unwrap_or_else(|| clip.path().display().to_string()))
 }
 
-/// The one object of `summary.json`.
-fn summary(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Value {
-    let ((height, width), model) = (clip.size(), &learnt.model);
+/// The object of `summary.json`.
+fn summary(clip: &Clip, trained: &TrainedModel, apply_seconds: f64, scores: Option<&ClipScores>) -> Value {
+    let ((height, width), model) = (clip.size(), &trained.model);
     json!({
         "frames": clip.shape().samples,
         "height": height,
         "width": width,
         "method": model.method().name(),
         "n_components": model.n_components(),
-        "n_kept": model.n_kept(),
-        "fit_seconds": learnt.seconds,
+        "n_support": model.n_support(),
+        "fit_seconds": trained.seconds,
         "apply_seconds": apply_seconds,
-        "truth": verdict.map(Verdict::json),
+        "ground_truth": scores.map(ClipScores::json),
     })
 }
 
-/// What happened, for the terminal and the report.
-fn lines(clip: &Clip, learnt: &Learnt, apply_seconds: f64, verdict: Option<&Verdict>) -> Vec<(&'static str, String)> {
-    let ((height, width), frames, model) = (clip.size(), clip.shape().samples, &learnt.model);
+/// Summary lines of the terminal and the report.
+fn lines(
+    clip: &Clip,
+    trained: &TrainedModel,
+    apply_seconds: f64,
+    scores: Option<&ClipScores>,
+) -> Vec<(&'static str, String)> {
+    let ((height, width), frames, model) = (clip.size(), clip.shape().samples, &trained.model);
     let mut lines = vec![("clip", format!("{frames} frames of {height} x {width} (height x width)"))];
     if clip.temporary_bytes() > 0 {
-        lines.push(("decoded", format!("into a temporary file of {}, now gone", bytes(clip.temporary_bytes()))));
+        lines.push(("decoded", format!("to a temporary file ({}, removed)", bytes(clip.temporary_bytes()))));
     }
     lines.push(("method", format!("{}, {} components", model.method().name(), model.n_components())));
-    let learning = learnt.seconds.map_or("earlier".into(), |seconds| {
-        format!("in {} s, from {} of {} frames", number(seconds), model.n_kept(), model.shape.samples)
+    let training = trained.seconds.map_or("model loaded".into(), |seconds| {
+        format!("{} s, support {} of {} frames", number(seconds), model.n_support(), model.shape.samples)
     });
-    lines.push(("learnt", learning));
-    if let Some(low_rank) = &learnt.low_rank {
+    lines.push(("training", training));
+    if let Some(low_rank) = &trained.low_rank {
         let others = match low_rank.outside(frames) {
             0 => String::new(),
             count => format!(
-                "; the background of the other {count} frames is made of its first {} directions",
+                "; the other {count} frames are reconstructed from its first {} components",
                 model.n_components()
             ),
         };
-        lines.push(("low-rank part", low_rank.words() + &others));
+        lines.push(("low-rank part", low_rank.text() + &others));
     }
     let rate = frames as f64 / apply_seconds.max(1e-9);
-    lines.push(("taken apart", format!("in {} s, {rate:.0} frames a second", number(apply_seconds))));
-    lines.extend(verdict.map(|verdict| ("truth", verdict.words())));
+    lines.push(("separation", format!("{} s, {rate:.0} frames per second", number(apply_seconds))));
+    lines.extend(scores.map(|scores| ("ground truth", scores.text())));
     lines
 }
 
-/// How the model was found, for the report.
+/// Parameters and certificate of the model, for the report.
 fn settings(model: &Model) -> Vec<(&'static str, String)> {
     vec![
         ("parameters", model.metadata()["parameters"].to_string()),
-        ("seed", model.config.seed.to_string()),
-        ("solver", solver_words(model)),
-        ("passes", model.passes.to_string()),
-        ("certificate", certificate_words(&model.certificate)),
+        ("seed", model.config.seed().to_string()),
+        ("solver", solver_text(model)),
+        ("passes", model.report.passes.to_string()),
+        ("certificate", certificate_text(&model.report.certificate)),
     ]
 }

@@ -1,31 +1,32 @@
-//! `steradian demo`: background and people of a built-in scene by four methods, with pictures and a report.
+//! `steradian demo`: separates a built-in scene into background and people by four methods, with images and a report.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
-use steradian::{ElementType, Memory, Result};
-use steradian_io::{Color, WholeFolder};
+use steradian::data::ElementType;
+use steradian::{Result, SliceSource};
+use steradian_io::{Color, StagedDir};
 
-use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, LearnOptions};
+use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, TrainingOptions};
 use crate::cmd::background;
-use crate::demo::picture::{Picture, strip};
-use crate::demo::report::{Figure, Section, html};
+use crate::demo::gray_image::{GrayImage, strip};
+use crate::demo::report::{ReportFigure, Section, html};
 use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
-use crate::demo::trial::{SHOWN, Trial, contenders};
+use crate::demo::trial::{EXAMPLE_FRAMES, Trial, contenders};
+use crate::encode_image::png;
 use crate::files;
-use crate::outcome::{Outcome, warn};
-use crate::pictures::png;
+use crate::outcome::{CommandResult, warn};
 use crate::render::{number, percent, print, table};
-use crate::work::Work;
+use crate::session::Session;
 
-const HEADER: [&str; 7] = ["method", "background PSNR", "foreground F1", "kept", "seconds", "passes", "sine bound"];
+const HEADER: [&str; 7] = ["method", "background PSNR", "foreground F1", "support", "seconds", "passes", "sine bound"];
 
-/// Renders, fits, measures, then writes everything.
-pub fn run(args: &DemoArgs) -> Outcome {
+/// Renders the scene, fits and evaluates the methods, and writes all files.
+pub fn run(args: &DemoArgs) -> CommandResult {
     files::make_folder(&args.output)?;
-    let work = Work::begin(0)?;
+    let work = Session::begin(0)?;
     let scene = Scene::render();
-    let source = Memory::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
+    let source = SliceSource::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
     let mut trials = Vec::new();
     for contender in contenders() {
         trials.push(Trial::run(contender, &scene, &source, work.runner())?);
@@ -37,88 +38,90 @@ pub fn run(args: &DemoArgs) -> Outcome {
     let (_, report) = background::separate(&clip_of_scene(&args.output), &work)?;
     work.finish()?;
     for trial in &trials {
-        trial.model.warnings.iter().for_each(|warning| warn(&format!("{}: {warning}", trial.contender.label)));
+        trial.model.report.warnings.iter().for_each(|warning| warn(&format!("{}: {warning}", trial.contender.label)));
     }
     print(&format!(
-        "{}\nThe methods side by side: {}; the pictures, the models and the clip (scene.npy) are beside it.\n\
-         `steradian background` on that clip: look at {}\n",
+        "{}\nReport of the methods: {} (images, models and the clip scene.npy are in the same folder)\n\
+         Report of `steradian background` on that clip: {}\n",
         table(&HEADER, &rows),
         args.output.join("report.html").display(),
         report.display()
     ))
 }
 
-/// The clip that was written, with its truth, as one would type it.
+/// Arguments of `background` for the clip and its ground truth.
 fn clip_of_scene(folder: &Path) -> BackgroundArgs {
     BackgroundArgs {
         clip: folder.join("scene.npy"),
         output: folder.join("background"),
-        truth: Some(folder.join("people")),
+        ground_truth: Some(folder.join("people")),
         no_videos: false,
-        learn: LearnOptions::default(),
+        training: TrainingOptions::default(),
         frames: FrameOptions::default(),
         threads: 0,
     }
 }
 
+/// The table row of a method.
 fn row(trial: &Trial) -> Vec<String> {
     let model = &trial.model;
     vec![
         trial.contender.label.into(),
         format!("{:.2} dB", trial.psnr),
         format!("{:.3}", trial.f1),
-        percent(model.n_kept() as f64 / FRAMES as f64),
+        percent(model.n_support() as f64 / FRAMES as f64),
         number(trial.seconds),
-        model.passes.to_string(),
-        format!("{:.1e}", model.certificate.sine_bound),
+        model.report.passes.to_string(),
+        format!("{:.1e}", model.report.certificate.sine_bound),
     ]
 }
 
-/// The demo's pictures, by file name, encoded.
+/// The images of the demo, as PNG.
 struct Gallery {
-    /// The empty room at the light of the first shown frame.
-    truth: Vec<u8>,
-    /// By method.
+    /// The background under the illumination of the first example frame.
+    ground_truth: Vec<u8>,
+    /// Typical background of each method.
     backgrounds: Vec<Vec<u8>>,
-    /// By shown frame.
+    /// Example frames.
     frames: Vec<Vec<u8>>,
-    /// By shown frame, then by method: frame, reconstruction, foreground.
+    /// Frame, reconstruction and foreground, by example frame and method.
     strips: Vec<Vec<Vec<u8>>>,
 }
 
 impl Gallery {
     fn of(scene: &Scene, trials: &[Trial]) -> Result<Self> {
-        let truth = Picture::from_levels(scene.empty_frame(SHOWN[0]).iter().map(|&x| f64::from(x)));
-        let frames: Vec<Picture> = SHOWN.iter().map(|&t| Picture::from_bytes(scene.frame(t))).collect();
+        let ground_truth =
+            GrayImage::from_levels(scene.background_frame(EXAMPLE_FRAMES[0]).iter().map(|&x| f64::from(x)));
+        let frames: Vec<GrayImage> = EXAMPLE_FRAMES.iter().map(|&t| GrayImage::from_bytes(scene.frame(t))).collect();
         let strips = |at: usize| {
-            let of_trial = |trial: &Trial| strip(&[&frames[at], &trial.shown[at].0, &trial.shown[at].1]);
+            let of_trial = |trial: &Trial| strip(&[&frames[at], &trial.examples[at].0, &trial.examples[at].1]);
             trials.iter().map(of_trial).collect::<Result<Vec<_>>>()
         };
         Ok(Self {
-            truth: strip(&[&truth])?,
+            ground_truth: strip(&[&ground_truth])?,
             backgrounds: trials.iter().map(|trial| strip(&[&trial.background])).collect::<Result<_>>()?,
             frames: frames.iter().map(|frame| strip(&[frame])).collect::<Result<_>>()?,
-            strips: (0..SHOWN.len()).map(strips).collect::<Result<_>>()?,
+            strips: (0..EXAMPLE_FRAMES.len()).map(strips).collect::<Result<_>>()?,
         })
     }
 }
 
 fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows: &[Vec<String>]) -> Result<()> {
-    let save = |name: String, bytes: &[u8]| steradian_io::write_whole(folder.join(name), bytes);
-    save("empty_room.png".into(), &gallery.truth)?;
-    for (at, t) in SHOWN.iter().enumerate() {
+    let save = |name: String, bytes: &[u8]| steradian_io::write_atomic(folder.join(name), bytes);
+    save("empty_room.png".into(), &gallery.ground_truth)?;
+    for (at, t) in EXAMPLE_FRAMES.iter().enumerate() {
         save(format!("frame_{t}.png"), &gallery.frames[at])?;
     }
     for (which, trial) in trials.iter().enumerate() {
         let key = trial.contender.key;
         save(format!("{key}.safetensors"), &trial.model.to_bytes()?)?;
         save(format!("{key}_background.png"), &gallery.backgrounds[which])?;
-        for (at, t) in SHOWN.iter().enumerate() {
+        for (at, t) in EXAMPLE_FRAMES.iter().enumerate() {
             save(format!("{key}_frame_{t}.png"), &gallery.strips[at][which])?;
         }
     }
     save("methods.json".into(), format!("{:#}\n", methods(trials)).as_bytes())?;
-    let people = WholeFolder::create(folder.join("people"))?;
+    let people = StagedDir::create(folder.join("people"))?;
     for t in 0..FRAMES {
         let mask: Vec<u8> = scene.person_frame(t).iter().map(|&person| 255 * u8::from(person)).collect();
         people.file(&format!("{t:06}.png"), &png(&mask, (HEIGHT, WIDTH), Color::Gray)?)?;
@@ -131,25 +134,28 @@ fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows
     save("report.html".into(), html(&HEADER, rows, &sections(trials, gallery)).as_bytes())
 }
 
-/// What came out, for programs.
+/// The object of `methods.json`.
 fn methods(trials: &[Trial]) -> Value {
     let method = |trial: &Trial| json!({ "key": trial.contender.key, "psnr": trial.psnr, "f1": trial.f1, "seconds": trial.seconds });
     trials.iter().map(method).collect()
 }
 
+/// The sections of the report.
 fn sections<'a>(trials: &'a [Trial], gallery: &'a Gallery) -> Vec<Section<'a>> {
-    let mut backgrounds =
-        vec![Figure { caption: format!("the empty room at frame {}", SHOWN[0]), png: &gallery.truth }];
+    let mut backgrounds = vec![ReportFigure {
+        caption: format!("ground truth at frame {}", EXAMPLE_FRAMES[0]),
+        png: &gallery.ground_truth,
+    }];
     for (trial, png) in trials.iter().zip(&gallery.backgrounds) {
-        backgrounds.push(Figure { caption: trial.contender.label.into(), png });
+        backgrounds.push(ReportFigure { caption: trial.contender.label.into(), png });
     }
     let mut sections = vec![Section {
         title: "Backgrounds".into(),
         text: "The typical background of each method: its reconstruction at the median score of each component.".into(),
         figures: backgrounds,
     }];
-    for (at, t) in SHOWN.iter().enumerate() {
-        let figure = |(trial, png): (&Trial, &'a Vec<u8>)| Figure { caption: trial.contender.label.into(), png };
+    for (at, t) in EXAMPLE_FRAMES.iter().enumerate() {
+        let figure = |(trial, png): (&Trial, &'a Vec<u8>)| ReportFigure { caption: trial.contender.label.into(), png };
         sections.push(Section {
             title: format!("Frame {t}"),
             text: "From left to right: the frame, its reconstruction, and the foreground |frame - reconstruction|, twice as bright."

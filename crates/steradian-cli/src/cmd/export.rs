@@ -1,23 +1,26 @@
-//! `steradian export`: the components as a table or an array, one per row.
+//! `steradian export`: writes the components to a table or an array, one per row.
 
 use std::path::Path;
 
-use steradian::{ElementType, Error, Model, Result};
+use steradian::data::ElementType;
+use steradian::{Error, Model, Result};
 
 use crate::args::ExportArgs;
 use crate::files;
-use crate::outcome::Outcome;
+use crate::outcome::CommandResult;
 use crate::render::print;
 
 /// Reads a model and writes its components.
-pub fn run(args: &ExportArgs) -> Outcome {
+pub fn run(args: &ExportArgs) -> CommandResult {
     let extension = args.output.extension().and_then(|e| e.to_str()).map(str::to_lowercase);
     let write = match extension.as_deref() {
         Some("csv") => write_csv,
         Some("npy") => write_npy,
         _ => {
             let path = args.output.display();
-            return Err(Error::asked(format!("{path} is neither .csv nor .npy; give one of these endings")).into());
+            return Err(
+                Error::invalid_argument(format!("{path}: the extension is not supported; use .csv or .npy")).into()
+            );
         }
     };
     files::require_writable(&args.output)?;
@@ -29,12 +32,12 @@ pub fn run(args: &ExportArgs) -> Outcome {
 
 fn write_csv(path: &Path, model: &Model) -> Result<()> {
     let names: Vec<String> = (0..model.n_features()).map(|feature| format!("f{feature}")).collect();
-    steradian_io::write_csv(path, Some(&names), &model.components)
+    steradian_io::write_csv(path, Some(&names), &model.subspace.components)
 }
 
 fn write_npy(path: &Path, model: &Model) -> Result<()> {
     let shape = [model.n_components(), model.n_features()];
     let mut writer = steradian_io::NpyWriter::create(path, ElementType::F64, &shape)?;
-    writer.write(model.components.data())?;
+    writer.write(model.subspace.components.data())?;
     writer.finish()
 }

@@ -1,24 +1,24 @@
-//! `steradian fit`: fit a model, write it, print a summary.
+//! `steradian fit`: fits a model, writes it and prints a summary.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use steradian::{Config, Error, Local, Matrix, Model, Result, Runner};
+use steradian::engine::Runner;
+use steradian::{Error, Local, Matrix, Model, Plan, Result};
 use steradian_baselines::{PCP, any};
 use steradian_io::{Data, NpyWriter};
 
 use crate::HEAP;
 use crate::apply::sides;
 use crate::args::FitArgs;
-use crate::checkpoint::Kept;
+use crate::checkpoint::FitCheckpoint;
 use crate::files;
-use crate::outcome::{Outcome, Stop, warn};
-use crate::render::{
-    bytes, certificate_words, facts, number, percent, print, print_json, solver_name, solver_words, table,
-};
-use crate::work::{Work, memory_note, notes};
+use crate::model_json::model_json;
+use crate::outcome::{CommandError, CommandResult, warn};
+use crate::render::{bytes, certificate_text, key_value_lines, number, percent, print, print_json, solver_text, table};
+use crate::session::{Session, memory_note, notes};
 
-/// What only this run knows; the model file holds no times.
+/// Figures of this run, which the model file does not contain.
 struct Run {
     seconds: f64,
     peak_memory_bytes: u64,
@@ -26,39 +26,35 @@ struct Run {
 }
 
 /// Fits, writes, reports.
-pub fn run(args: &FitArgs) -> Outcome {
-    let mut kept = None;
-    let outcome = fit(args, &mut kept);
-    match (outcome, kept) {
-        (Err(Stop::Failed(error)), Some(kept)) => Err(kept.stop(error)),
+pub fn run(args: &FitArgs) -> CommandResult {
+    let mut checkpoint = None;
+    let outcome = fit(args, &mut checkpoint);
+    match (outcome, checkpoint) {
+        (Err(CommandError::Failed(error)), Some(checkpoint)) => Err(checkpoint.stop(error)),
         (outcome, _) => outcome,
     }
 }
 
-/// The same, with the checkpoint left behind where something went wrong after it was opened.
-fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
+/// Fits, writes and reports; after an error, `opened` holds the checkpoint if it was opened.
+fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
     files::require_writable(&args.output)?;
     let config = args.options.config()?;
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
         let Some(path) = path else { continue };
-        if config.method != PCP {
-            return Err(Error::asked(format!(
-                "{option} is a part that --method {} does not find; use --method pcp or leave {option} out",
-                config.method.name()
-            ))
-            .into());
+        if config.method() != PCP {
+            return Err(Error::invalid_argument(format!("{option} applies only to --method pcp")).into());
         }
         files::require_writable(path)?;
     }
-    Kept::check(args, &config)?;
-    let mut work = Work::begin(args.options.threads)?;
+    FitCheckpoint::check(args, &config)?;
+    let mut work = Session::begin(args.options.threads)?;
     let start = Instant::now();
-    let data = work.open_for(&args.data, &args.table.options(), &config)?;
-    let over_memory = memory_note(&config, &data, work.runner().threads())?;
-    if let Some(checkpoint) = Kept::begin(args, &config, &data, &work)? {
-        work = work.kept_in(kept.insert(checkpoint).journal());
+    let (data, plan) = work.open_for(&args.data, &args.table.options(), &config)?;
+    let over_memory = memory_note(&plan, work.runner().threads());
+    if let Some(checkpoint) = FitCheckpoint::begin(args, &plan, &data, &work)? {
+        work = work.with_journal(opened.insert(checkpoint).journal());
     }
-    let fitted = Fitted::new(args, &config, &data, work.runner())?;
+    let fitted = FitOutputs::new(args, &plan, &data, work.runner())?;
     let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;
@@ -66,11 +62,11 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     let parts = fitted.write_parts(args)?;
     work.finish()?;
     parts.into_iter().try_for_each(NpyWriter::finish)?;
-    steradian_io::write_whole(&args.output, &file)?;
-    let mut warnings = [notes(&data), model.warnings.clone()].concat();
+    steradian_io::write_atomic(&args.output, &file)?;
+    let mut warnings = [notes(&data), model.report.warnings.clone()].concat();
     warnings.extend(over_memory);
     warnings.iter().for_each(|warning| warn(warning));
-    if let Some(checkpoint) = kept.take() {
+    if let Some(checkpoint) = opened.take() {
         warnings.extend(checkpoint.finish());
     }
     let run = Run { seconds, peak_memory_bytes: HEAP.peak_usage() as u64, warnings };
@@ -81,30 +77,30 @@ fn fit(args: &FitArgs, kept: &mut Option<Kept>) -> Outcome {
     }
 }
 
-/// A model, and the parts that only the pursuit finds and only when they are asked for.
-struct Fitted {
+/// A model, and the low-rank and sparse parts of pcp if they are requested.
+struct FitOutputs {
     model: Model,
     low_rank: Option<Matrix>,
     sparse: Option<Matrix>,
 }
 
-impl Fitted {
-    fn new(args: &FitArgs, config: &Config, data: &Data, runner: &Local) -> Result<Self> {
+impl FitOutputs {
+    fn new(args: &FitArgs, plan: &Plan, data: &Data, runner: &Local) -> Result<Self> {
         if args.low_rank.is_some() || args.sparse.is_some() {
-            let found = steradian_baselines::pursue(config, data, runner)?;
+            let found = steradian_baselines::run_pursuit(plan, data, runner)?;
             return Ok(Self { model: found.model, low_rank: Some(found.low_rank), sparse: Some(found.sparse) });
         }
-        let model = any::fit(config, data, runner)?;
+        let model = any::run(plan, data, runner)?;
         Ok(Self { model, low_rank: None, sparse: None })
     }
 
-    /// The parts that are asked for, in the shape of the data, yet without their names.
+    /// Writes the requested parts, in the shape of the data, to files that are not yet renamed into place.
     fn write_parts(&self, args: &FitArgs) -> Result<Vec<NpyWriter>> {
         let shape = &self.model.shape;
         let element = Model::output_element(shape.element);
         let parts = [(&args.low_rank, &self.low_rank), (&args.sparse, &self.sparse)];
-        let asked = parts.into_iter().filter_map(|(path, part)| Some((path.as_ref()?, part.as_ref()?)));
-        asked
+        let requested = parts.into_iter().filter_map(|(path, part)| Some((path.as_ref()?, part.as_ref()?)));
+        requested
             .map(|(path, part)| {
                 let mut writer = NpyWriter::create(path, element, &sides(shape))?;
                 let rows = self.model.block_rows() * shape.features;
@@ -115,70 +111,59 @@ impl Fitted {
     }
 }
 
-/// The one object of `--json`; what does not apply is null, and so is what is not a number.
+/// The object that `--json` prints; null where a figure does not apply or is NaN.
 fn json(model: &Model, run: &Run) -> Value {
-    json!({
-        "method": model.method().name(),
-        "parameters": model.metadata()["parameters"],
-        "solver": solver_name(model.method(), model.solver()),
-        "n_samples": model.shape.samples,
-        "n_features": model.n_features(),
-        "n_components": model.n_components(),
-        "n_kept": model.n_kept(),
-        "pivot": model.cone.as_ref().map(|cone| cone.pivot),
-        "tau_min": model.cone.as_ref().map(|cone| cone.tau_min()),
-        "angular_shares": model.shares,
-        "variances": model.variances,
-        "passes": model.passes,
-        "residual": model.certificate.residual,
-        "sine_bound": model.certificate.sine_bound,
-        "converged": model.certificate.converged,
-        "seconds": run.seconds,
-        "peak_memory_bytes": run.peak_memory_bytes,
-        "warnings": run.warnings,
-    })
+    let mut keys = model_json(model);
+    keys.insert("seconds".into(), json!(run.seconds));
+    keys.insert("peak_memory_bytes".into(), json!(run.peak_memory_bytes));
+    keys.insert("warnings".into(), json!(run.warnings));
+    keys.into()
 }
 
 fn summary(model: &Model, run: &Run) -> String {
     let n = model.shape.samples;
     let mut lines = vec![
         ("method", model.method().name().to_string()),
-        ("solver", solver_words(model)),
+        ("solver", solver_text(model)),
         ("data", format!("{n} samples x {} features, {}", model.n_features(), model.shape.element)),
-        ("kept", format!("{} of {n} ({})", model.n_kept(), percent(model.n_kept() as f64 / n as f64))),
+        ("support", format!("{} of {n} ({})", model.n_support(), percent(model.n_support() as f64 / n as f64))),
     ];
-    if let Some(cone) = &model.cone {
-        let angle = number(cone.angle_degrees);
-        lines.push(("cone", format!("{angle} degrees around sample {}, {} outside", cone.pivot, cone.tau_min())));
+    if let Some(cone) = &model.report.cone {
+        let angle = number(cone.max_angle);
+        lines.push((
+            "cone",
+            format!("max angle {angle} degrees, pivot sample {}, {} samples outside", cone.pivot, cone.tau_min()),
+        ));
     }
-    if let Some(reason) = &model.chosen {
+    if let Some(reason) = &model.report.n_components_reason {
         lines.push(("components", reason.clone()));
     }
-    if let Some(cells) = &model.cells {
-        lines.push(("cleaned cells", percent(cells.share)));
+    if let Some(cells) = &model.diagnostics.cells {
+        lines.push(("cleaned cells", percent(cells.fraction)));
     }
-    if let (Some(first), Some(last)) = (model.objective.first(), model.objective.last()) {
+    if let (Some(first), Some(last)) = (model.report.objective.first(), model.report.objective.last()) {
         lines.push(("sum of sines", format!("{} at the start, {} at the end", number(*first), number(*last))));
     }
-    if !model.iterations.is_empty() {
-        let steps: Vec<String> = model.iterations.iter().map(usize::to_string).collect();
-        lines.push(("steps", steps.join(", ")));
+    if !model.report.iterations.is_empty() {
+        let iterations: Vec<String> = model.report.iterations.iter().map(usize::to_string).collect();
+        lines.push(("iterations", iterations.join(", ")));
     }
     lines.extend([
-        ("certificate", certificate_words(&model.certificate)),
-        ("passes", model.passes.to_string()),
-        ("time", format!("{} s", number(run.seconds))),
-        ("memory", format!("{} of heap at most", bytes(run.peak_memory_bytes))),
+        ("certificate", certificate_text(&model.report.certificate)),
+        ("passes", model.report.passes.to_string()),
+        ("wall time", format!("{} s", number(run.seconds))),
+        ("peak heap", bytes(run.peak_memory_bytes)),
     ]);
-    format!("{}\n{}", facts(&lines), components(model))
+    format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
-/// The table of components.
+/// The table of components: angular eigenvalue and explained variance of each.
 pub fn components(model: &Model) -> String {
     let row = |k: usize| {
-        let share = model.shares.as_ref().map_or("-".into(), |shares| percent(shares[k]));
-        vec![k.to_string(), share, number(model.variances[k])]
+        let eigenvalue =
+            model.subspace.angular_eigenvalues.as_ref().map_or("-".into(), |eigenvalues| number(eigenvalues[k]));
+        vec![k.to_string(), eigenvalue, number(model.diagnostics.explained_variance[k])]
     };
     let rows: Vec<_> = (0..model.n_components()).map(row).collect();
-    table(&["component", "angular share", "variance"], &rows)
+    table(&["component", "angular eigenvalue", "explained variance"], &rows)
 }

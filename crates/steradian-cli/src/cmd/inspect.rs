@@ -1,4 +1,4 @@
-//! `steradian inspect`: the contents of a model file.
+//! `steradian inspect`: prints the contents of a model file.
 
 use serde_json::{Value, json};
 use steradian::Model;
@@ -6,21 +6,21 @@ use steradian::Model;
 use crate::args::InspectArgs;
 use crate::cmd::fit::components;
 use crate::files;
-use crate::outcome::Outcome;
-use crate::render::{facts, number, print, print_json};
+use crate::model_json::model_json;
+use crate::outcome::CommandResult;
+use crate::render::{key_value_lines, number, print, print_json};
 
 /// Reads a model and prints it.
-pub fn run(args: &InspectArgs) -> Outcome {
+pub fn run(args: &InspectArgs) -> CommandResult {
     let model = files::read_model(&args.model)?;
     if args.json { print_json(&json(&model)) } else { print(&summary(&model)) }
 }
 
-/// The metadata of the file with the small tensors; what is not a number is null.
+/// The metadata of the file, the keys of `fit --json` and the cutoffs; null where a figure does not apply or is NaN.
 fn json(model: &Model) -> Value {
     let mut object = model.metadata();
-    object["shares"] = json!(model.shares);
-    object["variances"] = json!(model.variances);
-    object["cutoffs"] = json!(model.cutoffs);
+    object.as_object_mut().into_iter().for_each(|keys| keys.extend(model_json(model)));
+    object["cutoffs"] = json!(model.diagnostics.cutoffs);
     object
 }
 
@@ -35,14 +35,14 @@ fn summary(model: &Model) -> String {
             _ => lines.push((name.clone(), plain(value))),
         }
     }
-    lines.push(("kept".into(), format!("{} of {}", model.n_kept(), model.shape.samples)));
-    let cutoffs = model.cutoffs.map(number);
+    lines.push(("support".into(), format!("{} of {}", model.n_support(), model.shape.samples)));
+    let cutoffs = model.diagnostics.cutoffs.map(number);
     lines.push(("cutoffs".into(), format!("score {}, orthogonal {}", cutoffs[0], cutoffs[1])));
     let lines: Vec<_> = lines.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    format!("{}\n{}", facts(&lines), components(model))
+    format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
-/// A json value without quotes; what is null does not apply.
+/// A JSON value without quotes; `-` for null.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

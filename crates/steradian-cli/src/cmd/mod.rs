@@ -1,4 +1,4 @@
-//! One command per file.
+//! The commands, one per file.
 
 pub mod background;
 pub mod completions;

@@ -1,28 +1,30 @@
-//! `steradian outliers`: flags of samples, their distances, and the features that contribute most.
+//! `steradian outliers`: flags and distances of samples, and the features that contribute most to them.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use steradian::{Diagnosis, ElementType, Error, Flag, Model, Source};
-use steradian_io::{Data, NpyWriter, write_whole};
+use steradian::data::ElementType;
+use steradian::model::{Diagnosis, Flag};
+use steradian::{Error, Model, Source};
+use steradian_io::{Data, NpyWriter, write_atomic};
 
 use crate::apply::sides;
 use crate::args::OutliersArgs;
 use crate::files;
-use crate::outcome::{Outcome, warn};
+use crate::outcome::{CommandResult, warn};
 use crate::plot::Format;
 use crate::plot::outlier_map::OutlierMap;
 use crate::render::{number, print, print_json, table};
-use crate::work::{Work, notes};
+use crate::session::{Session, notes};
 
-/// Features that are named for a sample.
-const NAMED_FEATURES: usize = 3;
-/// A feature that contributes less than this to a sample's distance is not named.
-const NAMED_SHARE: f64 = 0.05;
+/// Largest number of features in the row of a sample.
+const MAX_FEATURES: usize = 3;
+/// Smallest contribution of a listed feature, as a fraction of the squared distance.
+const MIN_CONTRIBUTION: f64 = 0.05;
 
-/// Judges all samples; prints the worst, writes all.
-pub fn run(args: &OutliersArgs) -> Outcome {
+/// Flags all samples; prints the most extreme ones, writes all.
+pub fn run(args: &OutliersArgs) -> CommandResult {
     for output in args.output.iter().chain(&args.cells) {
         files::require_writable(output)?;
     }
@@ -31,7 +33,7 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         files::require_writable(path)?;
     }
     let model = files::read_model(&args.model)?;
-    let work = Work::begin(args.threads)?;
+    let work = Session::begin(args.threads)?;
     let data = work.open(&args.data, &args.table.options())?;
     model.check_width(data.shape())?;
     let mut found: Vec<Diagnosis> = Vec::with_capacity(data.shape().samples);
@@ -40,27 +42,29 @@ pub fn run(args: &OutliersArgs) -> Outcome {
         Ok(())
     })?;
     let mask = args.cells.as_deref().map(|path| bad_cells(path, &model, &data, &work)).transpose()?;
-    let worst = worst(&found, model.cutoffs, args.top);
-    let rows = worst.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>()?;
+    let extreme = most_extreme(&found, model.diagnostics.cutoffs, args.top);
+    let rows = extreme.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>()?;
     let notes = notes(&data);
     work.finish()?;
     mask.map_or(Ok(()), NpyWriter::finish)?;
     if let Some(output) = &args.output {
-        write_whole(output, csv(&found).as_bytes())?;
+        write_atomic(output, csv(&found).as_bytes())?;
     }
     if let Some((path, format)) = plot {
         let labels: Vec<_> =
-            worst.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
+            extreme.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
         let title = title(&args.data, &model);
-        let map = OutlierMap { samples: &found, cutoffs: model.cutoffs, labels: &labels, title: &title };
-        write_whole(path, &format.bytes(&map.scene())?)?;
+        let map = OutlierMap { samples: &found, cutoffs: model.diagnostics.cutoffs, labels: &labels, title: &title };
+        write_atomic(path, &format.bytes(&map.drawing())?)?;
     }
     notes.iter().for_each(|note| warn(note));
     let counts = Flag::ALL.map(|flag| (flag, found.iter().filter(|d| d.flag == flag).count()));
     if args.json {
         let counts: serde_json::Map<_, _> =
             counts.iter().map(|(flag, count)| (flag.name().to_owned(), json!(count))).collect();
-        return print_json(&json!({ "n_samples": found.len(), "counts": counts, "cutoffs": model.cutoffs }));
+        return print_json(
+            &json!({ "n_samples": found.len(), "counts": counts, "cutoffs": model.diagnostics.cutoffs }),
+        );
     }
     let mut text = String::new();
     if !rows.is_empty() {
@@ -74,15 +78,14 @@ pub fn run(args: &OutliersArgs) -> Outcome {
     print(&text)
 }
 
-/// The mask of cells that do not fit, yet without its name.
-fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Work) -> steradian::Result<NpyWriter> {
+/// Writes the mask of bad cells to a file that is not yet renamed into place.
+fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Session) -> steradian::Result<NpyWriter> {
     work.begin_writing();
     let mut mask = NpyWriter::create(path, ElementType::U8, &sides(data.shape()))?;
     work.runner().for_each_block("cells", data, model.block_rows(), |block| {
         let bad = model.bad_cells_block(block)?.ok_or_else(|| {
-            Error::asked(format!(
-                "--cells needs a model that knows how far the cells of each feature may lie off, and this one was fitted by the \
-                 method {}; fit with --method cells",
+            Error::invalid_argument(format!(
+                "--cells requires a model fitted with --method cells, got {}",
                 model.method().name()
             ))
         })?;
@@ -91,22 +94,23 @@ fn bad_cells(path: &Path, model: &Model, data: &Data, work: &Work) -> steradian:
     Ok(mask)
 }
 
-/// What stands above the map: whose samples, under which model.
+/// Title of the outlier map: data file, method and number of components.
 fn title(data: &Path, model: &Model) -> String {
     let name = data.file_name().unwrap_or(data.as_os_str()).to_string_lossy();
-    format!("{name}: {}, d = {}", model.config.method.name(), model.n_components())
+    format!("{name}: {}, d = {}", model.config.method().name(), model.n_components())
 }
 
-/// The samples furthest beyond a cutoff, the worst first; regular ones are not among them.
-fn worst(found: &[Diagnosis], cutoffs: [f64; 2], most: usize) -> Vec<usize> {
+/// Indices of the `count` flagged samples that exceed a cutoff by the largest factor, the largest first.
+fn most_extreme(found: &[Diagnosis], cutoffs: [f64; 2], count: usize) -> Vec<usize> {
     let ratio = |distance: f64, cutoff: f64| if cutoff.is_nan() { 0.0 } else { distance / cutoff };
     let excess = |d: &Diagnosis| ratio(d.score_distance, cutoffs[0]).max(ratio(d.orthogonal_distance, cutoffs[1]));
     let mut order: Vec<usize> = (0..found.len()).filter(|&i| found[i].flag != Flag::Regular).collect();
     order.sort_by(|&a, &b| excess(&found[b]).total_cmp(&excess(&found[a])).then(a.cmp(&b)));
-    order.truncate(most);
+    order.truncate(count);
     order
 }
 
+/// The row of a sample in the printed table.
 fn row(sample: usize, d: &Diagnosis, model: &Model, data: &Data) -> steradian::Result<Vec<String>> {
     let name = data.row_name(sample).map_or_else(|| sample.to_string(), |name| format!("{sample} ({name})"));
     Ok(vec![
@@ -119,20 +123,21 @@ fn row(sample: usize, d: &Diagnosis, model: &Model, data: &Data) -> steradian::R
     ])
 }
 
-/// The features that make most of a sample's distance from the subspace.
+/// The features with the largest contributions to the orthogonal distance of a sample.
 fn features(sample: usize, model: &Model, data: &Data) -> steradian::Result<String> {
-    let mut shares = Vec::new();
+    let mut contributions = Vec::new();
     data.visit(sample..sample + 1, &mut |block| {
-        shares = model.contributions_block(&block)?;
+        contributions = model.contributions_block(&block)?;
         Ok(())
     })?;
-    let mut order: Vec<usize> = (0..shares.len()).filter(|&j| shares[j] >= NAMED_SHARE).collect();
-    order.sort_by(|&a, &b| shares[b].total_cmp(&shares[a]).then(a.cmp(&b)));
+    let mut order: Vec<usize> = (0..contributions.len()).filter(|&j| contributions[j] >= MIN_CONTRIBUTION).collect();
+    order.sort_by(|&a, &b| contributions[b].total_cmp(&contributions[a]).then(a.cmp(&b)));
     let name = |j: usize| data.feature_names().map_or_else(|| j.to_string(), |names| names[j].clone());
-    let named = order.iter().take(NAMED_FEATURES).map(|&j| format!("{} {:.0} %", name(j), 100.0 * shares[j]));
+    let named = order.iter().take(MAX_FEATURES).map(|&j| format!("{} {:.0} %", name(j), 100.0 * contributions[j]));
     Ok(named.collect::<Vec<_>>().join(", "))
 }
 
+/// The table of all samples as CSV.
 fn csv(found: &[Diagnosis]) -> String {
     let mut text = String::from("sample,score_distance,orthogonal_distance,angle_degrees,flag\n");
     for (sample, d) in found.iter().enumerate() {
@@ -154,7 +159,7 @@ fn summary(counts: &[(Flag, usize)], model: &Model) -> String {
     format!(
         "{n} samples: {}; cutoffs: score distance {}, orthogonal distance {}\n",
         parts.join(", "),
-        number(model.cutoffs[0]),
-        number(model.cutoffs[1])
+        number(model.diagnostics.cutoffs[0]),
+        number(model.diagnostics.cutoffs[1])
     )
 }

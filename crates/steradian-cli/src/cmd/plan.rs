@@ -1,50 +1,49 @@
-//! `steradian plan`: solver, passes, bytes and peak memory of a fit, without running it.
+//! `steradian plan`: estimates solver, passes, bytes read and peak memory of a fit without running it.
 
 use serde_json::json;
-use steradian::{Runner, Source};
-use steradian_baselines::any;
+use steradian::Source;
+use steradian::engine::Runner;
 use steradian_io::Data;
 
 use crate::args::PlanArgs;
-use crate::outcome::{Outcome, warn};
-use crate::render::{bytes, facts, number, print, print_json, solver_name, table};
-use crate::work::{Work, memory_note};
+use crate::outcome::{CommandResult, warn};
+use crate::render::{BASELINE_SOLVER, bytes, key_value_lines, number, print, print_json, solver_name, table};
+use crate::session::{Session, memory_note};
 
 /// Plans and prints.
-pub fn run(args: &PlanArgs) -> Outcome {
+pub fn run(args: &PlanArgs) -> CommandResult {
     let config = args.options.config()?;
-    let work = Work::begin(args.options.threads)?;
-    let data = work.open_for(&args.data, &args.table.options(), &config)?;
+    let work = Session::begin(args.options.threads)?;
+    let (data, plan) = work.open_for(&args.data, &args.table.options(), &config)?;
     let shape = data.shape();
-    let plan = any::plan(&config, &data, work.runner().threads())?;
-    if let Some(warning) = memory_note(&config, &data, work.runner().threads())? {
+    if let Some(warning) = memory_note(&plan, work.runner().threads()) {
         warn(&warning);
     }
     let rate = match &data {
-        Data::Streamed(array) => Some(array.measured_rate()?),
+        Data::Streamed(array) => Some(array.measure_read_rate()?),
         _ => None,
     };
     work.finish()?;
     if args.json {
-        let mut answer = json!({
-            "solver": solver_name(config.method, plan.solver),
+        let mut object = json!({
+            "solver": solver_name(config.method(), plan.solver),
             "passes": plan.passes,
             "bytes_read": plan.bytes_read,
             "peak_memory_bytes": plan.peak_memory_bytes,
             "block_rows": plan.block_rows,
         });
         if let Some(rate) = rate {
-            answer["read_bytes_per_second"] = json!(rate);
-            answer["read_seconds"] = json!(plan.bytes_read as f64 / rate);
+            object["read_bytes_per_second"] = json!(rate);
+            object["read_seconds"] = json!(plan.bytes_read as f64 / rate);
         }
-        return print_json(&answer);
+        return print_json(&object);
     }
     let steps: Vec<_> =
         plan.steps.iter().map(|step| vec![step.name.clone(), step.passes.to_string(), bytes(step.bytes)]).collect();
     let mut lines = vec![
         ("data", format!("{} samples x {} features, {}", shape.samples, shape.features, shape.element)),
-        ("method", config.method.name().into()),
-        ("solver", solver_name(config.method, plan.solver).unwrap_or("its own iteration").into()),
+        ("method", config.method().name().into()),
+        ("solver", solver_name(config.method(), plan.solver).unwrap_or(BASELINE_SOLVER).into()),
         ("passes", plan.passes.to_string()),
         ("bytes read", bytes(plan.bytes_read)),
         ("peak memory", bytes(plan.peak_memory_bytes)),
@@ -52,10 +51,10 @@ pub fn run(args: &PlanArgs) -> Outcome {
     ];
     if let (Data::Streamed(array), Some(rate)) = (&data, rate) {
         let (chunks, chunk) = array.ring();
-        let way = if array.is_direct() { "past the cache" } else { "through the cache" };
-        lines.push(("streamed", format!("{way}, by a ring of {chunks} x {}", bytes(chunk as u64))));
+        let way = if array.is_direct() { "direct I/O" } else { "page cache" };
+        lines.push(("streamed", format!("{way}, {chunks} x {} buffers", bytes(chunk as u64))));
         let seconds = number(plan.bytes_read as f64 / rate);
-        lines.push(("reading", format!("about {seconds} s at the {} per second of a short trial", bytes(rate as u64))));
+        lines.push(("estimated read time", format!("{seconds} s at {}/s (measured)", bytes(rate as u64))));
     }
-    print(&format!("{}\n{}", facts(&lines), table(&["step", "passes", "reads"], &steps)))
+    print(&format!("{}\n{}", key_value_lines(&lines), table(&["step", "passes", "bytes read"], &steps)))
 }

@@ -1,13 +1,14 @@
-//! `steradian reconstruct`: projections of samples onto the subspace, in the shape of the data.
+//! `steradian reconstruct`: writes the projections of samples onto the subspace, in the shape of the data.
 
-use steradian::{Model, Shape};
+use steradian::Model;
+use steradian::data::Shape;
 
 use crate::apply::{Apply, sides};
 use crate::args::ApplyArgs;
-use crate::outcome::Outcome;
+use crate::outcome::CommandResult;
 
-/// Streams reconstructions into a file.
-pub fn run(args: &ApplyArgs) -> Outcome {
+/// Writes the reconstructions of all samples.
+pub fn run(args: &ApplyArgs) -> CommandResult {
     Apply { name: "reconstruct", shape, block: Model::reconstruct_block, robust: Model::robust_reconstruct_block }
         .run(args)
 }

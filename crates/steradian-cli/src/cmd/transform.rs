@@ -1,13 +1,14 @@
-//! `steradian transform`: scores of samples, n x d.
+//! `steradian transform`: writes the scores of samples, n x d.
 
-use steradian::{Model, Shape};
+use steradian::Model;
+use steradian::data::Shape;
 
 use crate::apply::Apply;
 use crate::args::ApplyArgs;
-use crate::outcome::Outcome;
+use crate::outcome::CommandResult;
 
-/// Streams scores into a file.
-pub fn run(args: &ApplyArgs) -> Outcome {
+/// Writes the scores of all samples.
+pub fn run(args: &ApplyArgs) -> CommandResult {
     let shape = |model: &Model, data: &Shape| vec![data.samples, model.n_components()];
     Apply { name: "transform", shape, block: Model::transform_block, robust: Model::robust_transform_block }.run(args)
 }

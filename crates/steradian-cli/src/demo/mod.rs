@@ -1,6 +1,6 @@
-//! Parts of the demo: a scene, methods applied to it, images and a report.
+//! Parts of the demo: the scene, the methods applied to it, images and the report.
 
-pub mod picture;
+pub mod gray_image;
 pub mod report;
 pub mod scene;
 pub mod trial;

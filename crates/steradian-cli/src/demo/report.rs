@@ -1,25 +1,25 @@
-//! The demo's report: one html file that needs nothing else, pictures included.
+//! Report of the demo: a self-contained HTML page.
 
 use super::scene::{FRAMES, HEIGHT, WIDTH};
 use super::trial::{COMPONENTS, THRESHOLD};
-use crate::pictures::base64;
+use crate::encode_image::base64;
 
-/// A picture with its caption.
-pub struct Figure<'a> {
-    /// What it shows.
+/// An image with its caption.
+pub struct ReportFigure<'a> {
+    /// The caption.
     pub caption: String,
-    /// The picture.
+    /// The image as PNG.
     pub png: &'a [u8],
 }
 
-/// A heading and its pictures.
+/// A heading, a text and images.
 pub struct Section<'a> {
     /// The heading.
     pub title: String,
-    /// What to look for.
+    /// The text below the heading.
     pub text: String,
-    /// The pictures.
-    pub figures: Vec<Figure<'a>>,
+    /// The images.
+    pub figures: Vec<ReportFigure<'a>>,
 }
 
 const STYLE: &str = "\
@@ -32,7 +32,7 @@ figure { display: inline-block; margin: 0 1rem 1rem 0; max-width: 100% }
 figure img { max-width: 100%; image-rendering: pixelated }
 figcaption, .note { font-size: .9rem; opacity: .75 }";
 
-/// The page: a table, then pictures.
+/// The page: a table, then sections of images.
 pub fn html(header: &[&str], rows: &[Vec<String>], sections: &[Section<'_>]) -> String {
     let head: String = header.iter().map(|cell| format!("<th>{cell}</th>")).collect();
     let line = |row: &Vec<String>| {
@@ -46,15 +46,15 @@ pub fn html(header: &[&str], rows: &[Vec<String>], sections: &[Section<'_>]) -> 
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>steradian demo</title>\n<style>\n{STYLE}\n</style>\n</head>\n<body>\n\
          <h1>steradian demo: a room and the people in it</h1>\n\
-         <p>{FRAMES} frames of {WIDTH} x {HEIGHT} gray pixels: slow light from lamps and window, sensor noise, five people \
-         who cross and one who rests from frame 90 to 150. Each method finds {COMPONENTS} components; a frame's \
-         reconstruction is its background, and what differs from it is foreground. Who rests for a quarter of the clip is \
-         nearly furniture: look for them at frame 120.</p>\n\
+         <p>{FRAMES} frames of {WIDTH} x {HEIGHT} gray pixels: slowly changing illumination, sensor noise, five people \
+         who cross the room and one who stands still from frame 90 to 150. Each method computes {COMPONENTS} components. The \
+         reconstruction of a frame is its background; pixels that differ from it are foreground. A person who stands still for \
+         a quarter of the clip is close to static background: compare the methods at frame 120.</p>\n\
          <table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n\
-         <p class=\"note\">Background PSNR: reconstruction against the empty room at the same light, mean over frames. \
-         Foreground F1: pixels that differ by more than {THRESHOLD} gray levels against those that people cover, over all \
-         frames. Sine bound: upper bound on the sine of the largest angle between the found and the exact \
-         subspace.</p>\n{sections}</body>\n</html>\n"
+         <p class=\"note\">Background PSNR: reconstruction against the background under the same illumination, mean over \
+         frames. Foreground F1: pixels that differ by more than {THRESHOLD} gray levels against the pixels of people, over all \
+         frames. Support: percentage of frames used in the final fit. Sine bound: upper bound on the sine of the largest angle \
+         between the computed and the exact subspace.</p>\n{sections}</body>\n</html>\n"
     )
 }
 
@@ -63,7 +63,7 @@ fn section(section: &Section<'_>) -> String {
     format!("<h2>{}</h2>\n<p>{}</p>\n{figures}", section.title, section.text)
 }
 
-fn figure(figure: &Figure<'_>) -> String {
+fn figure(figure: &ReportFigure<'_>) -> String {
     let (caption, png) = (&figure.caption, base64(figure.png));
     format!(
         "<figure><img alt=\"{caption}\" src=\"data:image/png;base64,{png}\"><figcaption>{caption}</figcaption></figure>\n"

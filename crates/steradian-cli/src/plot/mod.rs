@@ -1,43 +1,46 @@
-//! Pictures of results: one scene, drawn as SVG or as PNG.
+//! Plots of results, written as SVG or PNG.
 
 mod axis;
+mod drawing;
+mod font;
 mod labels;
 pub mod outlier_map;
 mod raster;
-mod scene;
 mod svg;
-mod typeface;
 
 use std::path::Path;
 
 use steradian::{Error, Result};
 
-use scene::Scene;
+use drawing::Drawing;
 
-/// How a picture is written.
+/// File format of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Text that scales.
+    /// Vector graphics.
     Svg,
-    /// Pixels.
+    /// Raster graphics.
     Png,
 }
 
 impl Format {
-    /// By the ending of a file's name.
+    /// The format by the extension of a file.
     pub fn of(path: &Path) -> Result<Self> {
-        match path.extension().map(|ending| ending.to_ascii_lowercase()) {
-            Some(ending) if ending == "svg" => Ok(Self::Svg),
-            Some(ending) if ending == "png" => Ok(Self::Png),
-            _ => Err(Error::asked(format!("{}: a picture is .png or .svg; name the file so", path.display()))),
+        match path.extension().map(|extension| extension.to_ascii_lowercase()) {
+            Some(extension) if extension == "svg" => Ok(Self::Svg),
+            Some(extension) if extension == "png" => Ok(Self::Png),
+            _ => Err(Error::invalid_argument(format!(
+                "{}: the extension is not supported; use .png or .svg",
+                path.display()
+            ))),
         }
     }
 
-    /// The bytes of a picture.
-    pub fn bytes(self, scene: &Scene) -> Result<Vec<u8>> {
+    /// The bytes of a drawing in this format.
+    pub fn bytes(self, drawing: &Drawing) -> Result<Vec<u8>> {
         match self {
-            Self::Svg => Ok(svg::svg(scene).into_bytes()),
-            Self::Png => raster::png(scene),
+            Self::Svg => Ok(svg::svg(drawing).into_bytes()),
+            Self::Png => raster::png(drawing),
         }
     }
 }
@@ -47,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ending_decides() {
+    fn the_extension_selects_the_format() {
         assert_eq!(Format::of(Path::new("a/map.SVG")).unwrap(), Format::Svg);
         assert_eq!(Format::of(Path::new("map.png")).unwrap(), Format::Png);
         for bad in ["map", "map.pdf", "png"] {

@@ -1,21 +1,21 @@
-//! A scene as PNG: twice as many pixels as SVG units each way, for dense screens.
+//! Drawings as PNG, with two pixels per SVG unit for high-density screens.
 
 use steradian::{Error, Result};
 use tiny_skia::{FillRule, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash, Transform};
 
-use super::scene::{Anchor, Color, MARK, Mark, Place, Scene, Shape, Text};
-use super::typeface::Typeface;
+use super::drawing::{Anchor, Drawing, DrawingElement, MARK_RADIUS, Mark, Position, RgbColor, Text};
+use super::font::Typeface;
 
-/// Pixels to a unit.
+/// Pixels per SVG unit.
 const SCALE: f32 = 2.0;
 
-/// The bytes of a picture.
-pub fn png(scene: &Scene) -> Result<Vec<u8>> {
-    let pixels = paint(scene)?;
-    // Nothing is transparent, so color is as it is stored, and the fourth byte says nothing.
+/// A drawing as PNG.
+pub fn png(drawing: &Drawing) -> Result<Vec<u8>> {
+    let pixels = paint(drawing)?;
+    // The background is opaque, so premultiplied colors are plain colors and alpha can be dropped.
     let colors: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
     let mut bytes = Vec::new();
-    let fail = |e: png::EncodingError| Error::io("picture", std::io::Error::other(e));
+    let fail = |e: png::EncodingError| Error::io("plot", std::io::Error::other(e));
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
     encoder.set_color(png::ColorType::Rgb);
     let mut writer = encoder.write_header().map_err(fail)?;
@@ -24,22 +24,22 @@ pub fn png(scene: &Scene) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn paint(scene: &Scene) -> Result<Pixmap> {
-    let [width, height] = [scene.width, scene.height].map(|side| (side as f32 * SCALE).ceil() as u32);
+fn paint(drawing: &Drawing) -> Result<Pixmap> {
+    let [width, height] = [drawing.width, drawing.height].map(|side| (side as f32 * SCALE).ceil() as u32);
     let mut pixels = Pixmap::new(width, height)
-        .ok_or_else(|| Error::asked(format!("a picture of {width} x {height} pixels cannot be made")))?;
+        .ok_or_else(|| Error::invalid_argument(format!("cannot draw a plot of {width} x {height} pixels")))?;
     pixels.fill(tiny_skia::Color::WHITE);
     let typeface = Typeface::new();
-    for shape in &scene.shapes {
-        draw(&mut pixels, &typeface, shape);
+    for element in &drawing.elements {
+        draw(&mut pixels, &typeface, element);
     }
     Ok(pixels)
 }
 
-fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
+fn draw(pixels: &mut Pixmap, typeface: &Typeface, element: &DrawingElement) {
     let scale = Transform::from_scale(SCALE, SCALE);
-    match shape {
-        Shape::Line { from, to, width, color, dashed } => {
+    match element {
+        DrawingElement::Line { from, to, width, color, dashed } => {
             let mut path = PathBuilder::new();
             path.move_to(from[0] as f32, from[1] as f32);
             path.line_to(to[0] as f32, to[1] as f32);
@@ -49,20 +49,20 @@ fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
                 pixels.stroke_path(&path, &ink(*color, 1.0), &stroke, scale, None);
             }
         }
-        Shape::Text(text) => {
-            if let Some(path) = typeface.outline(&text.words, text.size, start(typeface, text), text.upright) {
+        DrawingElement::Text(text) => {
+            if let Some(path) = typeface.outline(&text.content, text.size, start(typeface, text), text.vertical) {
                 pixels.fill_path(&path, &ink(text.color, 1.0), FillRule::Winding, scale, None);
             }
         }
-        Shape::Marks { mark, color, opacity, places } => {
-            if let Some(path) = form(*mark) {
-                for place in places {
-                    let there = scale.pre_translate(place[0] as f32, place[1] as f32);
-                    pixels.fill_path(&path, &ink(*color, *opacity), FillRule::Winding, there, None);
+        DrawingElement::Marks { mark, color, opacity, points } => {
+            if let Some(path) = outline(*mark) {
+                for point in points {
+                    let placed = scale.pre_translate(point[0] as f32, point[1] as f32);
+                    pixels.fill_path(&path, &ink(*color, *opacity), FillRule::Winding, placed, None);
                 }
             }
         }
-        Shape::Tiles { side, color, opacity, corners } => {
+        DrawingElement::Tiles { side, color, opacity, corners } => {
             for corner in corners {
                 if let Some(tile) = Rect::from_xywh(corner[0] as f32, corner[1] as f32, *side as f32, *side as f32) {
                     pixels.fill_rect(tile, &ink(*color, *opacity), scale, None);
@@ -72,21 +72,22 @@ fn draw(pixels: &mut Pixmap, typeface: &Typeface, shape: &Shape) {
     }
 }
 
-/// Where words begin whose anchor is elsewhere.
-fn start(typeface: &Typeface, text: &Text) -> Place {
-    let width = typeface.width(&text.words, text.size);
+/// Start of a text on its baseline.
+fn start(typeface: &Typeface, text: &Text) -> Position {
+    let width = typeface.width(&text.content, text.size);
     let back = match text.anchor {
         Anchor::Start => 0.0,
         Anchor::Middle => width / 2.0,
         Anchor::End => width,
     };
     let [x, y] = text.at;
-    if text.upright { [x, y + back] } else { [x - back, y] }
+    if text.vertical { [x, y + back] } else { [x - back, y] }
 }
 
-fn form(mark: Mark) -> Option<tiny_skia::Path> {
+/// Outline of a mark around the origin.
+fn outline(mark: Mark) -> Option<tiny_skia::Path> {
     if mark == Mark::Circle {
-        return PathBuilder::from_circle(0.0, 0.0, MARK as f32);
+        return PathBuilder::from_circle(0.0, 0.0, MARK_RADIUS as f32);
     }
     let mut path = PathBuilder::new();
     for (i, corner) in mark.corners().iter().enumerate() {
@@ -97,7 +98,7 @@ fn form(mark: Mark) -> Option<tiny_skia::Path> {
     path.finish()
 }
 
-fn ink([red, green, blue]: Color, opacity: f64) -> Paint<'static> {
+fn ink([red, green, blue]: RgbColor, opacity: f64) -> Paint<'static> {
     let mut paint = Paint { anti_alias: true, ..Paint::default() };
     paint.set_color_rgba8(red, green, blue, (255.0 * opacity).round() as u8);
     paint
@@ -108,15 +109,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_where_it_should_be() {
-        let shapes =
-            vec![Shape::Marks { mark: Mark::Square, color: [200, 0, 0], opacity: 1.0, places: vec![[10.0, 5.0]] }];
-        let scene = Scene { width: 20.0, height: 10.0, title: String::new(), shapes };
-        let pixels = paint(&scene).unwrap();
+    fn a_mark_is_at_its_point() {
+        let elements = vec![DrawingElement::Marks {
+            mark: Mark::Square,
+            color: [200, 0, 0],
+            opacity: 1.0,
+            points: vec![[10.0, 5.0]],
+        }];
+        let drawing = Drawing { width: 20.0, height: 10.0, title: String::new(), elements };
+        let pixels = paint(&drawing).unwrap();
         let at = |x: u32, y: u32| pixels.pixel(x, y).map(|p| [p.red(), p.green(), p.blue()]);
         assert_eq!((pixels.width(), pixels.height()), (40, 20));
         assert_eq!(at(20, 10), Some([200, 0, 0]));
         assert_eq!(at(2, 10), Some([255; 3]));
-        assert!(png(&scene).unwrap().starts_with(b"\x89PNG"));
+        assert!(png(&drawing).unwrap().starts_with(b"\x89PNG"));
     }
 }

@@ -1,29 +1,29 @@
-//! A scene as SVG.
+//! Drawings as SVG.
 
 use std::fmt::Write as _;
 
-use super::scene::{Anchor, Color, MARK, Mark, Scene, Shape, Text};
+use super::drawing::{Anchor, Drawing, DrawingElement, MARK_RADIUS, Mark, RgbColor, Text};
 
-/// The text of a picture. Places have one decimal, so that many points stay a small file.
-pub fn svg(scene: &Scene) -> String {
-    let (width, height) = (Short(scene.width), Short(scene.height));
+/// A drawing as SVG. Coordinates have one decimal, which keeps files with many points small.
+pub fn svg(drawing: &Drawing) -> String {
+    let (width, height) = (Short(drawing.width), Short(drawing.height));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"DejaVu Sans, Verdana, sans-serif\" role=\"img\">\n\
          <title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-        escape(&scene.title)
+        escape(&drawing.title)
     );
-    for (index, shape) in scene.shapes.iter().enumerate() {
-        draw(&mut out, index, shape);
+    for (index, element) in drawing.elements.iter().enumerate() {
+        draw(&mut out, index, element);
     }
     out += "</svg>\n";
     out
 }
 
-fn draw(out: &mut String, index: usize, shape: &Shape) {
-    // Writing to a string does not fail.
-    let _ = match shape {
-        Shape::Line { from, to, width, color, dashed } => {
+fn draw(out: &mut String, index: usize, element: &DrawingElement) {
+    // Writing to a string cannot fail.
+    let _ = match element {
+        DrawingElement::Line { from, to, width, color, dashed } => {
             let dashes = if *dashed { " stroke-dasharray=\"6 4\"" } else { "" };
             let ([x1, y1], [x2, y2]) = (from.map(Short), to.map(Short));
             writeln!(
@@ -33,20 +33,20 @@ fn draw(out: &mut String, index: usize, shape: &Shape) {
                 Short(*width)
             )
         }
-        Shape::Text(text) => writeln!(out, "{}", words(text)),
-        Shape::Marks { mark, color, opacity, places } => {
-            let form = form(*mark);
+        DrawingElement::Text(text) => writeln!(out, "{}", text_element(text)),
+        DrawingElement::Marks { mark, color, opacity, points } => {
+            let shape = shape(*mark);
             let _ = writeln!(
                 out,
-                "<defs><g id=\"m{index}\" fill=\"{}\" fill-opacity=\"{opacity}\">{form}</g></defs>",
+                "<defs><g id=\"m{index}\" fill=\"{}\" fill-opacity=\"{opacity}\">{shape}</g></defs>",
                 hex(*color)
             );
-            places.iter().try_for_each(|place| {
-                let [x, y] = place.map(Short);
+            points.iter().try_for_each(|point| {
+                let [x, y] = point.map(Short);
                 writeln!(out, "<use href=\"#m{index}\" x=\"{x}\" y=\"{y}\"/>")
             })
         }
-        Shape::Tiles { side, color, opacity, corners } => {
+        DrawingElement::Tiles { side, color, opacity, corners } => {
             let _ = write!(out, "<path fill=\"{}\" fill-opacity=\"{opacity:.2}\" d=\"", hex(*color));
             let side = Short(*side);
             for corner in corners {
@@ -58,35 +58,37 @@ fn draw(out: &mut String, index: usize, shape: &Shape) {
     };
 }
 
-fn form(mark: Mark) -> String {
+/// The shape of a mark around the origin.
+fn shape(mark: Mark) -> String {
     if mark == Mark::Circle {
-        return format!("<circle r=\"{}\"/>", Short(MARK));
+        return format!("<circle r=\"{}\"/>", Short(MARK_RADIUS));
     }
     let corners: Vec<String> = mark.corners().iter().map(|[x, y]| format!("{},{}", Short(*x), Short(*y))).collect();
     format!("<polygon points=\"{}\"/>", corners.join(" "))
 }
 
-fn words(text: &Text) -> String {
+/// A text element.
+fn text_element(text: &Text) -> String {
     let [x, y] = text.at.map(Short);
     let anchor = match text.anchor {
         Anchor::Start => "start",
         Anchor::Middle => "middle",
         Anchor::End => "end",
     };
-    let turn = if text.upright { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+    let rotation = if text.vertical { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
     format!(
-        "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{turn}>{}</text>",
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{rotation}>{}</text>",
         Short(text.size),
         hex(text.color),
-        escape(&text.words)
+        escape(&text.content)
     )
 }
 
-fn hex([red, green, blue]: Color) -> String {
+fn hex([red, green, blue]: RgbColor) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// What XML may hold: marks of its own spelled out, characters that it forbids replaced.
+/// Text for XML: special characters escaped, forbidden characters replaced by spaces.
 fn escape(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -117,28 +119,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_and_words_are_safe() {
+    fn numbers_are_short_and_text_is_escaped() {
         assert_eq!([1.04, 1.0, -0.01, 123.456].map(|x| Short(x).to_string()), ["1", "1", "0", "123.5"]);
         assert_eq!(escape("a<b & \"c\"\u{7}>"), "a&lt;b &amp; &quot;c&quot; &gt;");
         assert_eq!(hex([0, 114, 178]), "#0072b2");
     }
 
     #[test]
-    fn each_shape_has_its_element() {
-        let shapes = vec![
-            Shape::Line { from: [0.0, 1.0], to: [2.0, 3.0], width: 1.0, color: [0; 3], dashed: true },
-            Shape::Marks { mark: Mark::Circle, color: [0; 3], opacity: 0.5, places: vec![[1.0, 2.0], [3.0, 4.0]] },
-            Shape::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
-            Shape::Text(Text {
+    fn each_element_is_written() {
+        let elements = vec![
+            DrawingElement::Line { from: [0.0, 1.0], to: [2.0, 3.0], width: 1.0, color: [0; 3], dashed: true },
+            DrawingElement::Marks {
+                mark: Mark::Circle,
+                color: [0; 3],
+                opacity: 0.5,
+                points: vec![[1.0, 2.0], [3.0, 4.0]],
+            },
+            DrawingElement::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
+            DrawingElement::Text(Text {
                 at: [5.0, 6.0],
                 size: 12.0,
                 color: [0; 3],
                 anchor: Anchor::Middle,
-                upright: true,
-                words: "x < y".into(),
+                vertical: true,
+                content: "x < y".into(),
             }),
         ];
-        let text = svg(&Scene { width: 20.0, height: 10.0, title: "t".into(), shapes });
+        let text = svg(&Drawing { width: 20.0, height: 10.0, title: "t".into(), elements });
         for part in [
             "viewBox=\"0 0 20 10\"",
             "stroke-dasharray",

@@ -1,17 +1,18 @@
-//! Each command from end to end.
+//! End-to-end tests of each command.
 
 use serde_json::Value;
 
 use crate::lab::{Lab, keys, names, npy, npy_f64, read_npy, samples, samples_npy, stderr};
 
 const FIT_KEYS: [&str; 18] = [
-    "angular_shares",
+    "angular_eigenvalues",
     "converged",
+    "explained_variance",
     "method",
     "n_components",
     "n_features",
-    "n_kept",
     "n_samples",
+    "n_support",
     "parameters",
     "passes",
     "peak_memory_bytes",
@@ -21,7 +22,6 @@ const FIT_KEYS: [&str; 18] = [
     "sine_bound",
     "solver",
     "tau_min",
-    "variances",
     "warnings",
 ];
 
@@ -33,7 +33,7 @@ fn fitted() -> Lab {
 }
 
 #[test]
-fn plan_says_what_a_fit_would_cost() {
+fn plan_estimates_the_cost_of_a_fit() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 90, 6));
     let plan = lab.json("plan x.npy --method tae --json");
@@ -54,9 +54,9 @@ fn fit_reports_in_json() {
     assert_eq!(keys(&out), FIT_KEYS);
     assert_eq!(out["method"], "robust");
     assert_eq!((&out["n_samples"], &out["n_features"], &out["n_components"]), (&90.into(), &6.into(), &3.into()));
-    assert!((60..=90).contains(&out["n_kept"].as_u64().unwrap()));
+    assert!((60..=90).contains(&out["n_support"].as_u64().unwrap()));
     assert_eq!((&out["pivot"], &out["tau_min"]), (&Value::Null, &Value::Null));
-    assert_eq!(out["angular_shares"].as_array().unwrap().len(), 3);
+    assert_eq!(out["angular_eigenvalues"].as_array().unwrap().len(), 3);
     assert_eq!(out["converged"], true);
     assert!(out["sine_bound"].as_f64().unwrap() <= 1e-6);
     assert!(out["seconds"].as_f64().unwrap() > 0.0 && out["peak_memory_bytes"].as_u64().unwrap() > 1000);
@@ -69,14 +69,14 @@ fn methods_differ_where_they_should() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 90, 6));
     let pca = lab.json("fit x.npy -o m --method pca --json");
-    assert_eq!((&pca["angular_shares"], &pca["n_kept"]), (&Value::Null, &90.into()));
+    assert_eq!((&pca["angular_eigenvalues"], &pca["n_support"]), (&Value::Null, &90.into()));
     let tae =
-        lab.json("fit x.npy -o m --method tae --angle 50 --cosine signed --ties density --recenter --exact --json");
-    let (kept, tau) = (tae["n_kept"].as_i64().unwrap(), tae["tau_min"].as_i64().unwrap());
-    assert_eq!(kept, 90 - tau);
+        lab.json("fit x.npy -o m --method tae --max-angle 50 --cosine signed --ties density --recenter --exact --json");
+    let (support, tau) = (tae["n_support"].as_i64().unwrap(), tae["tau_min"].as_i64().unwrap());
+    assert_eq!(support, 90 - tau);
     assert!(tae["pivot"].as_i64().unwrap() < 90);
-    let auto = lab.json("fit x.npy -o m --method tae --angle auto --json");
-    assert!(auto["n_kept"].as_i64().unwrap() >= 45);
+    let auto = lab.json("fit x.npy -o m --method tae --max-angle auto --json");
+    assert!(auto["n_support"].as_i64().unwrap() >= 45);
     let center = lab.json("fit x.npy -o m --method ae --center median --json");
     assert_eq!(center["method"], "ae");
     assert_ne!(center["parameters"], lab.json("fit x.npy -o m --method ae --json")["parameters"]);
@@ -86,7 +86,7 @@ fn methods_differ_where_they_should() {
 fn a_cone_that_trims_most_warns() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 90, 6));
-    let output = lab.run("fit x.npy -o m --method tae --angle 5 --cosine signed --json");
+    let output = lab.run("fit x.npy -o m --method tae --max-angle 5 --cosine signed --json");
     assert!(output.status.success());
     assert!(stderr(&output).starts_with("warning: "), "{}", stderr(&output));
     let out: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -94,28 +94,38 @@ fn a_cone_that_trims_most_warns() {
 }
 
 #[test]
-fn fit_reports_to_people() {
+fn fit_prints_a_summary() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("|u1", 90, 6));
     let text = lab.ok("fit x.npy -o m.safetensors --method tae");
-    for part in ["tae", "90 samples x 6 features, uint8", "kept", "converged", "passes", "variance", "m.safetensors"] {
+    for part in [
+        "tae",
+        "90 samples x 6 features, uint8",
+        "support",
+        "converged",
+        "passes",
+        "wall time",
+        "peak heap",
+        "angular eigenvalue",
+        "m.safetensors",
+    ] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
-    assert!(!text.contains('\x1b'), "no colours or bars when nobody watches");
+    assert!(!text.contains('\x1b'), "no colors or progress bars without a terminal");
 }
 
 #[test]
-fn a_given_center_is_the_center() {
+fn a_center_from_a_file_is_used() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 90, 6));
     let center: Vec<f64> = (0..6).map(|j| 100.0 + f64::from(j)).collect();
     lab.write("c.npy", npy_f64(&[6], &center));
     lab.ok("fit x.npy -o m --center c.npy");
-    assert_eq!(steradian::Model::from_bytes(&lab.read("m")).unwrap().center, center);
+    assert_eq!(steradian::Model::from_bytes(&lab.read("m")).unwrap().subspace.center, center);
     lab.write("c.npy", npy_f64(&[5], &center[..5]));
-    lab.refuse(2, "fit x.npy -o n --center c.npy", &["5", "6"]);
-    lab.refuse(4, "fit x.npy -o n --center none.npy", &["none.npy"]);
-    lab.refuse(2, "fit x.npy -o n --center middle", &["spatial-median"]);
+    lab.reject(2, "fit x.npy -o n --center c.npy", &["5", "6"]);
+    lab.reject(4, "fit x.npy -o n --center none.npy", &["none.npy"]);
+    lab.reject(2, "fit x.npy -o n --center middle", &["spatial-median"]);
 }
 
 #[test]
@@ -130,7 +140,7 @@ fn transform_and_reconstruct_keep_type_and_shape() {
         assert_eq!((kind.as_str(), shape.as_slice()), (out, &[40, 6][..]));
         let (kind, shape, found) = read_npy(&lab.read("r.npy"));
         assert_eq!((kind.as_str(), shape.as_slice()), (out, &[40, 6][..]));
-        // All directions are kept, so the samples come back.
+        // d = D, so the reconstructions equal the samples.
         if descr == "<f8" {
             let worst = found.iter().zip(samples(40, 6)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(worst < 1e-9, "{worst}");
@@ -139,7 +149,7 @@ fn transform_and_reconstruct_keep_type_and_shape() {
 }
 
 #[test]
-fn images_stay_images() {
+fn reconstructions_of_images_are_images() {
     let lab = Lab::new();
     let frames: Vec<u8> = samples(30, 12).iter().map(|&x| x as u8).collect();
     lab.write("clip.npy", npy("|u1", &[30, 3, 4], &frames));
@@ -152,14 +162,18 @@ fn images_stay_images() {
 }
 
 #[test]
-fn inspect_shows_the_model() {
+fn inspect_has_the_keys_of_fit() {
     let lab = fitted();
     let out = lab.json("inspect m.safetensors --json");
-    for key in ["format", "method", "parameters", "shape", "shares", "variances", "cutoffs"] {
+    for key in ["format", "seed", "shape", "certificate", "cutoffs"] {
         assert!(out.get(key).is_some(), "{key}");
     }
+    let fitted = lab.json("fit x.npy -o again -d 3 --json");
+    for key in FIT_KEYS.iter().filter(|key| !["peak_memory_bytes", "seconds", "warnings"].contains(key)) {
+        assert_eq!(out[key], fitted[key], "{key}");
+    }
     assert!(out["cutoffs"].as_array().unwrap().iter().all(|cutoff| cutoff.as_f64().unwrap() > 0.0));
-    assert_eq!(out["shares"].as_array().unwrap().len(), 3);
+    assert_eq!(out["angular_eigenvalues"].as_array().unwrap().len(), 3);
     let text = lab.ok("inspect m.safetensors");
     assert!(text.contains("robust") && text.contains("component"), "{text}");
 }
@@ -172,13 +186,13 @@ fn export_writes_components() {
     let (kind, shape, q) = read_npy(&lab.read("q.npy"));
     assert_eq!((kind.as_str(), shape.as_slice()), ("<f8", &[3, 6][..]));
     let model = steradian::Model::from_bytes(&lab.read("m.safetensors")).unwrap();
-    assert_eq!(q, model.components.data());
+    assert_eq!(q, model.subspace.components.data());
     let text = String::from_utf8(lab.read("q.csv")).unwrap();
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("f0,f1,f2,f3,f4,f5"));
     let numbers: Vec<f64> = lines.flat_map(|line| line.split(',').map(|x| x.parse().unwrap())).collect();
-    assert_eq!(numbers, q, "text round-trips to the bit");
-    lab.refuse(2, "export m.safetensors -o q.txt", &[".csv", ".npy"]);
+    assert_eq!(numbers, q, "the text round-trips exactly");
+    lab.reject(2, "export m.safetensors -o q.txt", &[".csv", ".npy"]);
 }
 
 #[test]
@@ -193,12 +207,12 @@ fn tables_are_read() {
     lab.write("x.npy", npy_f64(&[40, 3], &data));
     lab.ok("fit x.csv --row-names -o a");
     lab.ok("fit x.npy -o b");
-    assert_eq!(lab.read("a"), lab.read("b"), "the same samples give the same model");
+    assert_eq!(lab.read("a"), lab.read("b"), "equal samples give equal models");
     assert_eq!(lab.json("fit x.csv --columns c,a -o c --json")["n_features"], 2);
     lab.ok("transform a x.csv --row-names -o s.npy");
     assert_eq!(read_npy(&lab.read("s.npy")).1, [40, 2]);
     lab.write("gap.csv", format!("{text}last,1,,3\n"));
-    lab.refuse(3, "fit gap.csv --row-names -o d", &["40"]);
+    lab.reject(3, "fit gap.csv --row-names -o d", &["40"]);
     assert_eq!(lab.json("fit gap.csv --row-names --missing drop -o d --json")["n_samples"], 40);
 }
 
@@ -218,7 +232,20 @@ fn completions_and_manual_pages_exist() {
 fn help_shows_defaults_and_examples() {
     let lab = Lab::new();
     assert!(lab.ok("--version").starts_with("steradian "));
-    for command in ["demo", "plan", "fit", "transform", "reconstruct", "inspect", "export", "completions", "manpages"] {
+    for command in [
+        "demo",
+        "plan",
+        "fit",
+        "transform",
+        "reconstruct",
+        "outliers",
+        "background",
+        "shadows",
+        "inspect",
+        "export",
+        "completions",
+        "manpages",
+    ] {
         let text = lab.ok(&format!("{command} --help"));
         assert!(text.contains("Example:") || text.contains("Examples:"), "{command}");
     }

@@ -1,9 +1,9 @@
-//! The demo: all its files, a table of four methods, a report that stands alone.
+//! The demo: its files, the table of four methods and the report.
 
 use crate::lab::{Lab, names, read_npy};
 
 #[test]
-fn demo_writes_what_it_promises() {
+fn demo_writes_all_files() {
     let lab = Lab::new();
     let text = lab.ok("demo -o out");
     for part in ["PCA", "AE", "TAE (signed)", "scene", "dB", "background/report.html", "scene.npy"] {
@@ -30,7 +30,7 @@ fn demo_writes_what_it_promises() {
     assert_eq!((kind.as_str(), shape.as_slice()), ("|u1", &[240, 96, 128][..]));
     let report = String::from_utf8(lab.read("out/report.html")).unwrap();
     assert_eq!(report.matches("data:image/png;base64,").count(), 5 + 2 * 4);
-    assert!(!report.contains("http"), "nothing is fetched");
+    assert!(!report.contains("http"), "the report has a URL");
     for png in names(&lab.path("out")).iter().filter(|name| name.ends_with(".png")) {
         assert_eq!(&lab.read(&format!("out/{png}"))[..8], b"\x89PNG\r\n\x1a\n", "{png}");
     }
@@ -40,7 +40,7 @@ fn demo_writes_what_it_promises() {
         |key: &str| methods.as_array().unwrap().iter().find(|m| m["key"] == key).unwrap()["psnr"].as_f64().unwrap();
     assert!(psnr("scene") > psnr("pca") + 6.0, "{methods}");
 
-    // The files are good for fits of one's own, and say the same.
+    // Fits of the written clip give byte-identical models.
     lab.ok("fit out/scene.npy -o ae --method ae");
     assert_eq!(lab.read("ae"), lab.read("out/ae.safetensors"));
     lab.ok("inspect out/tae.safetensors");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::lab::{Lab, npy, samples_npy, stderr, uniform};
 
-/// Data that keep every command busy for a while.
+/// Data that every command takes a while for.
 fn large() -> Lab {
     let lab = Lab::new();
     let (n, features) = (20_000, 2_000);
@@ -15,7 +15,7 @@ fn large() -> Lab {
     lab
 }
 
-/// Starts a command, sends it Ctrl-C once `ready`, and expects an end in time that leaves nothing.
+/// Starts a command and sends it Ctrl-C once `ready`; it must stop in time and leave no file.
 fn interrupt(lab: &Lab, line: &str, ready: impl Fn() -> bool) {
     let before = lab.listing();
     let mut child = lab.command(line).stderr(Stdio::piped()).spawn().unwrap();
@@ -23,12 +23,12 @@ fn interrupt(lab: &Lab, line: &str, ready: impl Fn() -> bool) {
         assert!(child.try_wait().unwrap().is_none(), "{line}: ended before it could be interrupted");
         std::thread::sleep(Duration::from_millis(5));
     }
-    let asked = Instant::now();
+    let sent = Instant::now();
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    while child.try_wait().unwrap().is_none() && asked.elapsed() < Duration::from_secs(20) {
+    while child.try_wait().unwrap().is_none() && sent.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let waited = asked.elapsed();
+    let waited = sent.elapsed();
     let _ = child.kill();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{line}: {}", stderr(&output));
@@ -45,7 +45,7 @@ fn ctrl_c_ends_a_fit_and_leaves_nothing() {
 }
 
 #[test]
-fn ctrl_c_removes_a_file_in_the_making() {
+fn ctrl_c_removes_a_temporary_file() {
     let lab = large();
     lab.write("part.npy", npy("|u1", &[100, 2_000], &lab.read("x.npy")[128..128 + 100 * 2_000]));
     lab.ok("fit part.npy -o m");
@@ -58,7 +58,7 @@ fn ctrl_c_removes_a_file_in_the_making() {
 }
 
 #[test]
-fn ctrl_c_removes_masks_in_the_making_and_their_folder() {
+fn ctrl_c_removes_temporary_masks_and_their_folder() {
     let lab = large();
     let bytes = lab.read("x.npy");
     lab.write("clip.npy", npy("|u1", &[20_000, 40, 50], &bytes[bytes.len() - 20_000 * 2_000..]));
@@ -71,19 +71,19 @@ fn ctrl_c_removes_masks_in_the_making_and_their_folder() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let lab = Lab::new();
     lab.write("x.npy", samples_npy("<f8", 40, 6));
     lab.ok("fit x.npy -o m");
     for line in ["inspect m --json", "inspect m", "plan x.npy", "fit x.npy -o n --json", "completions bash", "--help"] {
-        // A reader that is gone before the first byte is written.
+        // The reader closes the pipe before the first byte is written.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output =
             lab.command(line).stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{line}");
     }
-    assert!(lab.listing().contains(&"n".into()), "the work was done all the same");
+    assert!(lab.listing().contains(&"n".into()), "the model was not written");
 }
 
 #[cfg(target_os = "linux")]

@@ -1,4 +1,4 @@
-//! A folder to work in, arrays to put there, and the program to run on them.
+//! A temporary folder with input files, and the program that runs in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -37,33 +37,34 @@ impl Lab {
         self.command(line).output().unwrap()
     }
 
-    /// Runs what must succeed; what it printed.
+    /// Runs a command that must succeed; returns standard output.
     pub fn ok(&self, line: &str) -> String {
         let output = self.run(line);
         assert!(output.status.success(), "{line}\n{}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs what must print one json object.
+    /// Runs a command that must print one JSON object.
     pub fn json(&self, line: &str) -> Value {
         serde_json::from_str(&self.ok(line)).unwrap()
     }
 
-    /// Runs what must fail: the code, every hint in the message, and no file that was not there before.
-    pub fn refuse(&self, code: i32, line: &str, hints: &[&str]) {
+    /// Runs a command that must fail with the exit code and every needle in the message, and must not create a file.
+    pub fn reject(&self, code: i32, line: &str, needles: &[&str]) {
         let before = self.listing();
         let output = self.run(line);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{line}\n{message}");
         assert!(message.starts_with("error: "), "{line}\n{message}");
-        for hint in hints {
-            assert!(message.contains(hint), "{line}: no {hint:?} in\n{message}");
+        assert!(message.lines().next().unwrap().len() <= 280, "{line}: too long\n{message}");
+        for needle in needles {
+            assert!(message.contains(needle), "{line}: no {needle:?} in\n{message}");
         }
         assert!(output.stdout.is_empty(), "{line}");
-        assert_eq!(self.listing(), before, "{line} left something behind");
+        assert_eq!(self.listing(), before, "{line} created a file");
     }
 
-    /// Names of all files, hidden ones too.
+    /// Names of all files, including hidden ones.
     pub fn listing(&self) -> Vec<String> {
         names(self.0.path())
     }
@@ -81,7 +82,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// The keys of a json object, sorted.
+/// Keys of a JSON object, sorted.
 pub fn keys(value: &Value) -> Vec<&str> {
     let mut keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
@@ -103,7 +104,7 @@ pub fn npy(descr: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
     file
 }
 
-/// An .npy file of doubles.
+/// An .npy file of f64 values.
 pub fn npy_f64(shape: &[usize], data: &[f64]) -> Vec<u8> {
     npy("<f8", shape, &data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>())
 }
@@ -139,11 +140,11 @@ pub fn uniform(seed: u64, count: usize) -> Vec<f64> {
         state ^= state << 17;
         (state >> 11) as f64 / (1u64 << 53) as f64
     };
-    // The first few still show the seed.
+    // The first few values are correlated with the seed.
     std::iter::repeat_with(&mut next).skip(8).take(count).collect()
 }
 
-/// A `.npy` file of bytes near a few patterns, quickly made however large it is.
+/// A `.npy` file of uint8 samples near a few patterns, fast to generate at any size.
 pub fn patterns_npy(n: usize, features: usize) -> Vec<u8> {
     let noise = uniform(4, 100_000);
     let value = |i: usize, j: usize| {
@@ -154,7 +155,7 @@ pub fn patterns_npy(n: usize, features: usize) -> Vec<u8> {
     npy("|u1", &[n, features], &bytes)
 }
 
-/// Samples near a plane, with every seventh far off it; between 0 and 250, so that bytes can hold them.
+/// Samples near a plane, every seventh an outlier; between 0 and 250, the range of uint8.
 pub fn samples(n: usize, features: usize) -> Vec<f64> {
     let basis = uniform(1, 2 * features);
     let noise = uniform(2, n * features);
@@ -167,7 +168,7 @@ pub fn samples(n: usize, features: usize) -> Vec<f64> {
     (0..n * features).map(|at| value(at / features, at % features)).collect()
 }
 
-/// The samples as a file of some type.
+/// The samples as a `.npy` file of the given dtype.
 pub fn samples_npy(descr: &str, n: usize, features: usize) -> Vec<u8> {
     let data = samples(n, features);
     let bytes: Vec<u8> = match descr {

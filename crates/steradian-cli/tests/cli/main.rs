@@ -1,21 +1,22 @@
-//! The program as its users meet it: real files, real processes.
+//! Tests of the program with real files and real processes.
 
 mod background;
-mod bad_clips;
 mod baselines;
 mod checkpoint;
 mod commands;
 mod demo;
-// One question for all crates.
+mod errors;
+// Shared by the tests of all crates.
 #[path = "../../../steradian-io/tests/io/common/ffmpeg.rs"]
 mod ffmpeg;
 mod full_disk;
 mod golden;
 mod guide;
 mod interrupt;
+mod invalid_clips;
 mod lab;
+mod option_names;
 mod outliers;
-mod refusals;
 mod shadows;
 mod streamed;
 mod threads;

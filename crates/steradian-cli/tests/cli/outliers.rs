@@ -1,8 +1,8 @@
-//! `outliers`: flags in a file, the worst by name, and the map.
+//! `outliers`: the table of flags, the printed samples and the outlier map.
 
 use crate::lab::{Lab, stderr};
 
-/// Forty named rows near a line in the plane of three features, and two far off it.
+/// Forty named rows near a line in three dimensions, and two outliers.
 fn places() -> Lab {
     let lab = Lab::new();
     let mut text = String::from("name,x,y,z\n");
@@ -18,7 +18,7 @@ fn places() -> Lab {
 }
 
 #[test]
-fn the_map_names_the_worst() {
+fn the_map_labels_the_most_extreme_samples() {
     let lab = places();
     let line = "outliers places.safetensors places.csv --row-names -o flags.csv --plot map.svg";
     let printed = lab.ok(line);
@@ -31,7 +31,7 @@ fn the_map_names_the_worst() {
     for part in ["<svg", "Ås &amp; co", "&lt;edge&gt;", "places.csv: robust, d = 1", "orthogonal distance"] {
         assert!(map.contains(part), "{part}");
     }
-    // Equal fits give equal pictures.
+    // Equal inputs give byte-identical plots.
     lab.ok(&line.replace("map.svg", "again.svg"));
     assert_eq!(lab.read("again.svg"), map.into_bytes());
     lab.ok(&line.replace("map.svg", "map.png"));
@@ -39,7 +39,7 @@ fn the_map_names_the_worst() {
 }
 
 #[test]
-fn bad_cells_are_marked_where_they_are() {
+fn bad_cells_are_marked_in_the_mask() {
     let lab = Lab::new();
     let bad = [(7usize, 2usize), (19, 0), (33, 4)];
     let mut text = String::from("a,b,c,d,e\n");
@@ -62,29 +62,33 @@ fn bad_cells_are_marked_where_they_are() {
     }
     assert!(mask.iter().all(|&m| m <= 1) && mask.iter().filter(|&&m| m == 1).count() < 10, "{mask:?}");
     lab.ok("fit t.csv -d 1 -o robust.safetensors");
-    lab.refuse(2, "outliers robust.safetensors t.csv --cells m.npy", &["method robust", "--method cells"]);
+    lab.reject(
+        2,
+        "outliers robust.safetensors t.csv --cells m.npy",
+        &["--cells requires a model fitted with --method cells, got robust"],
+    );
 }
 
 #[test]
-fn pictures_of_other_kinds_are_refused_before_the_work() {
+fn unsupported_plot_formats_are_rejected_first() {
     let lab = places();
     let line = "outliers places.safetensors places.csv --row-names --plot";
-    lab.refuse(2, &format!("{line} map.pdf"), &["map.pdf", ".png or .svg"]);
-    lab.refuse(4, &format!("{line} nowhere/map.png"), &["nowhere"]);
+    lab.reject(2, &format!("{line} map.pdf"), &["map.pdf", ".png or .svg"]);
+    lab.reject(4, &format!("{line} nowhere/map.png"), &["nowhere"]);
 }
 
 #[test]
-fn names_that_are_read_as_numbers_are_pointed_out() {
+fn a_first_column_without_a_name_warns() {
     let lab = Lab::new();
     lab.write("r.csv", ",x,y\n1,1.0,2.1\n2,2.0,3.9\n3,3.0,6.2\n4,4.5,8.8\n5,5.0,10.1\n");
     let output = lab.run("fit r.csv --method pca -d 1 -o r.safetensors");
-    assert!(output.status.success() && stderr(&output).contains("say --row-names"), "{}", stderr(&output));
+    assert!(output.status.success() && stderr(&output).contains("pass --row-names"), "{}", stderr(&output));
     let output = lab.run("fit r.csv --row-names --method pca -d 1 -o r.safetensors");
     assert!(!stderr(&output).contains("--row-names"), "{}", stderr(&output));
 }
 
 #[test]
-fn every_column_of_numbers_at_once() {
+fn all_numeric_columns() {
     let lab = Lab::new();
     let mut text = String::from("maker,price,fuel,weight,built\n");
     for i in 0..30 {
@@ -92,8 +96,8 @@ fn every_column_of_numbers_at_once() {
         text += &format!("m{i},{price},petrol,{},2020-01-{:02}\n", 900 + 13 * (i * 7 % 11), i + 1);
     }
     lab.write("cars.csv", text);
-    lab.refuse(3, "fit cars.csv -d 1 -o m.safetensors", &["column \"maker\"", "--columns numeric", "price, weight"]);
-    let asked = "fit cars.csv --columns numeric --missing drop --method pca -d 1 -o m.safetensors --json";
-    let report = lab.json(asked);
+    lab.reject(3, "fit cars.csv -d 1 -o m.safetensors", &["column \"maker\"", "--columns numeric", "price, weight"]);
+    let line = "fit cars.csv --columns numeric --missing drop --method pca -d 1 -o m.safetensors --json";
+    let report = lab.json(line);
     assert_eq!((&report["n_samples"], &report["n_features"]), (&29.into(), &2.into()));
 }

@@ -1,10 +1,10 @@
-//! Faces without shadows, as users meet them.
+//! `shadows` on a folder of images.
 
 use crate::lab::{Lab, keys, names};
 
 const SIDE: usize = 24;
 
-/// A folder of 14 pictures of a slope under different lights, each with a black bar somewhere.
+/// A lab with 14 images of a slope under different illumination, each with a black bar.
 pub fn lab() -> Lab {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("faces")).unwrap();
@@ -32,48 +32,59 @@ fn shadows_are_filled() {
     assert_eq!(names(&lab.path("out")), ["difference", "montage.png", "relit", "report.html", "summary.json"]);
     assert_eq!(names(&lab.path("out/relit")).len(), 14);
     assert_eq!(names(&lab.path("out/difference"))[13], "000013.png");
-    let told: serde_json::Value = serde_json::from_slice(&lab.read("out/summary.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&lab.read("out/summary.json")).unwrap();
     let expected = [
-        "dark_lit_share",
-        "dark_share",
+        "dark_fraction",
+        "dark_lit_fraction",
         "height",
+        "images",
         "lit_error",
         "method",
         "n_components",
-        "pictures",
         "seconds",
         "width",
     ];
-    assert_eq!(keys(&told), expected);
-    assert!(told["dark_lit_share"].as_f64().unwrap() > 0.9 && told["lit_error"].as_f64().unwrap() < 4.0, "{told}");
+    assert_eq!(keys(&report), expected);
+    assert!(
+        report["dark_lit_fraction"].as_f64().unwrap() > 0.9 && report["lit_error"].as_f64().unwrap() < 4.0,
+        "{report}"
+    );
     let page = String::from_utf8(lab.read("out/report.html")).unwrap();
     assert_eq!(page.matches("data:image/jpeg;base64,").count(), 14);
     assert!(!page.contains("http"));
-    for method in ["pca", "ae", "tae --angle 80", "robust", "cells"] {
+    for method in ["pca", "ae", "tae --max-angle 80", "robust", "cells"] {
         lab.ok(&format!("shadows faces -o out -d 3 --method {method}"));
     }
-    lab.refuse(2, "shadows faces -o none --memory 1G", &["--memory", "--method fill", "--method pcp"]);
-    lab.refuse(2, "shadows faces -o none --angle 50", &["--angle", "--method fill", "--method tae"]);
-    lab.refuse(2, "shadows faces -o none --method pca -d 90", &["90"]);
-    lab.refuse(4, "shadows absent -o none", &["absent"]);
+    lab.reject(
+        2,
+        "shadows faces -o none --memory 1G",
+        &["--memory applies only to --method pcp, not to --method fill"],
+    );
+    lab.reject(
+        2,
+        "shadows faces -o none --max-angle 50",
+        &["--max-angle applies only to --method tae, not to --method fill"],
+    );
+    lab.reject(2, "shadows faces -o none --method pca -d 90", &["90"]);
+    lab.reject(4, "shadows absent -o none", &["absent"]);
 }
 
 #[test]
-fn the_pursuit_shows_its_low_rank_part() {
+fn images_of_pcp_are_its_low_rank_part() {
     let lab = lab();
-    let told = |folder: &str| -> serde_json::Value {
+    let report = |folder: &str| -> serde_json::Value {
         serde_json::from_slice(&lab.read(&format!("{folder}/summary.json"))).unwrap()
     };
     let text = lab.ok("shadows faces -o pcp --method pcp");
-    let rank = told("pcp")["n_components"].as_u64().unwrap();
+    let rank = report("pcp")["n_components"].as_u64().unwrap();
     assert!((1..14).contains(&rank) && text.contains(&format!("pcp, low-rank part of rank {rank} after ")), "{text}");
     lab.ok("shadows faces -o pca --method pca -d 3");
-    let lit = |folder: &str| told(folder)["dark_lit_share"].as_f64().unwrap();
+    let lit = |folder: &str| report(folder)["dark_lit_fraction"].as_f64().unwrap();
     assert!(lit("pcp") > lit("pca") && lit("pcp") > 0.9, "{} against {}", lit("pcp"), lit("pca"));
-    lab.refuse(2, "shadows faces -o none --method pcp -d 3", &["-d 3", "finds itself"]);
-    lab.refuse(
+    lab.reject(2, "shadows faces -o none --method pcp -d 3", &["-d 3 is not supported by --method pcp"]);
+    lab.reject(
         2,
         "shadows faces -o none --method pcp --memory 1K",
-        &["14 pictures of 576 pixels", "1.0 KiB", "--method fill"],
+        &["14 images of 576 pixels", "1.0 KiB", "--method fill"],
     );
 }

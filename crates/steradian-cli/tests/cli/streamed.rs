@@ -1,10 +1,10 @@
-//! Fits of files larger than the memory they may use: same bytes, and within the limit.
+//! Fits of files larger than the memory limit: byte-identical models, peak memory below the limit.
 
 use std::process::Stdio;
 
 use crate::lab::{Lab, patterns_npy, samples_npy, stderr};
 
-/// 30 MB of bytes near a few patterns, or 24 MB of other numbers.
+/// 30 MB of uint8 data and 24 MB of float32 data.
 fn lab() -> Lab {
     let lab = Lab::new();
     lab.write("x.npy", patterns_npy(10_000, 3_000));
@@ -12,7 +12,7 @@ fn lab() -> Lab {
     lab
 }
 
-/// Runs a command and looks at the process's anonymous memory all the time; the peak in bytes.
+/// Runs a command and polls its anonymous memory; returns the peak in bytes.
 #[cfg(target_os = "linux")]
 fn peak_of(lab: &Lab, line: &str) -> u64 {
     let mut child = lab.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -33,7 +33,7 @@ fn peak_of(lab: &Lab, line: &str) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_streamed_fit_has_the_bytes_of_the_mapped_one_and_keeps_its_memory() {
+fn a_streamed_fit_is_byte_identical_and_respects_the_memory_limit() {
     let lab = lab();
     for (data, method, memory) in [
         ("x.npy", "ae", 20),
@@ -54,25 +54,28 @@ fn a_streamed_fit_has_the_bytes_of_the_mapped_one_and_keeps_its_memory() {
 }
 
 #[test]
-fn the_plan_says_how_an_array_is_streamed_and_how_long_that_takes() {
+fn the_plan_reports_streaming_and_read_time() {
     let lab = lab();
-    let said = lab.ok("plan x.npy --method ae --memory 24M");
-    assert!(said.contains("by a ring of") && said.contains("per second of a short trial"), "{said}");
+    let text = lab.ok("plan x.npy --method ae --memory 24M");
+    assert!(
+        text.contains("buffers") && text.contains("estimated read time") && text.contains("/s (measured)"),
+        "{text}"
+    );
     let plan = lab.json("plan x.npy --method ae --memory 24M --json");
     assert!(plan["peak_memory_bytes"].as_u64().unwrap() <= 24 << 20, "{plan}");
     let seconds = plan["read_seconds"].as_f64().unwrap() * plan["read_bytes_per_second"].as_f64().unwrap();
     assert!((seconds - plan["bytes_read"].as_f64().unwrap()).abs() < 1.0, "{plan}");
-    assert!(!lab.ok("plan x.npy --method ae").contains("ring"));
+    assert!(!lab.ok("plan x.npy --method ae").contains("buffers"));
 }
 
 #[test]
-fn too_little_memory_is_refused_with_the_least_that_works() {
+fn too_little_memory_is_rejected_with_the_smallest_limit_that_works() {
     let lab = lab();
     let output = lab.run("fit x.npy -o m --method ae --memory 4M --threads 2");
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{message}");
     let least: f64 = message.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    lab.refuse(
+    lab.reject(
         2,
         &format!("fit x.npy -o m --method ae --threads 2 --memory {}K", ((least - 0.2) * 1024.0) as u64),
         &["about"],
@@ -82,16 +85,16 @@ fn too_little_memory_is_refused_with_the_least_that_works() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_streamed_file_that_shrinks_ends_the_fit_with_its_path_and_the_byte() {
+fn truncation_of_a_streamed_file_is_an_error_with_path_and_byte() {
     let lab = lab();
-    let whole = lab.read("x.npy");
+    let original = lab.read("x.npy");
     let child = lab
         .command("fit x.npy -o m --method ae -d 3 --memory 20M")
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The first pass is under way once this much has been read.
+    // The first pass is in progress once this much has been read.
     let read = || {
         let io = std::fs::read_to_string(format!("/proc/{}/io", child.id())).unwrap_or_default();
         io.lines().find_map(|line| line.strip_prefix("rchar: ")).map_or(0, |bytes| bytes.parse::<u64>().unwrap())
@@ -99,7 +102,12 @@ fn a_streamed_file_that_shrinks_ends_the_fit_with_its_path_and_the_byte() {
     while read() < 2 << 20 {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    std::fs::OpenOptions::new().write(true).open(lab.path("x.npy")).unwrap().set_len(whole.len() as u64 / 3).unwrap();
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(lab.path("x.npy"))
+        .unwrap()
+        .set_len(original.len() as u64 / 3)
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     let message = stderr(&output);
     assert_eq!(output.status.code(), Some(4), "{message}");

@@ -1,8 +1,8 @@
-//! The number of threads changes nothing, to the last bit.
+//! Bitwise identical results for any number of threads.
 
 use crate::lab::{Lab, samples_npy};
 
-/// Model files of a fit at 1, 2 and 7 threads, for some types, shapes and solvers.
+/// Checks that model files are byte-identical at 1, 2 and 7 threads, for some dtypes, shapes and all solvers.
 fn same_at_any_threads(options: &str, types: &[&str], shapes: &[(usize, usize)]) {
     let lab = Lab::new();
     for descr in types {
@@ -24,7 +24,7 @@ fn same_at_any_threads(options: &str, types: &[&str], shapes: &[(usize, usize)])
 }
 
 const TYPES: [&str; 4] = ["|u1", "<u2", "<f4", "<f8"];
-/// Tall, several cells of the grid; and wide, where another solver is the cheapest.
+/// A tall shape with several leaves of the grid, and a wide one, for which another solver is the cheapest.
 const TALL: (usize, usize) = (600, 20);
 const WIDE: (usize, usize) = (70, 900);
 
@@ -61,14 +61,14 @@ fn cells() {
 }
 
 #[test]
-fn components_that_the_data_choose() {
+fn automatic_number_of_components() {
     same_at_any_threads("-d auto", &["|u1", "<f8"], &[TALL]);
     same_at_any_threads("-d 0.8", &["<f4"], &[TALL]);
 }
 
 #[test]
 fn scaled_features() {
-    same_at_any_threads("-d 2 --scale mad", &["<u2", "<f4"], &[TALL]);
+    same_at_any_threads("-d 2 --scaling mad", &["<u2", "<f4"], &[TALL]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-"""The report of a clip in a real Chromium: it loads, the player moves, and the pictures are right.
+"""Tests of the report of a clip in Chromium: the page loads, the player moves, and the images are correct.
 
-`make test-report` sets up what this needs. The program is named by STERADIAN. A browser is that of playwright, or one called
-chromium, chromium-browser or google-chrome on the path; without any, the tests skip and say so.
+`make test-report` installs the requirements. STERADIAN is the path of the program. The browser is that of Playwright, or
+chromium, chromium-browser or google-chrome on the path; without one, the tests are skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FRAMES, HEIGHT, WIDTH, SIDE = 120, 60, 80, 20
 
 
 def corner(t: int) -> tuple[int, int]:
-    """Where the square is in a frame."""
+    """The upper left corner of the square in a frame."""
     return t * 2 % (HEIGHT - SIDE), t * 3 % (WIDTH - SIDE)
 
 
@@ -32,19 +32,19 @@ def level(t: int, y: int, x: int) -> int:
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a clip in gray."""
+    """The report of a gray clip."""
     folder = tmp_path_factory.mktemp("clip")
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({FRAMES}, {HEIGHT}, {WIDTH}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
     pixels = bytes(level(t, y, x) for t in range(FRAMES) for y in range(HEIGHT) for x in range(WIDTH))
-    # A name with a tag in it must stay a name.
+    # A file name with a tag must be escaped.
     clip = folder / "a <b> clip.npy"
     clip.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + pixels)
     return report_of(clip, folder / "out")
 
 
 def report_of(clip: Path, folder: Path, *options: str) -> Path:
-    """The page that the program makes of a clip."""
+    """Run `background` on a clip and return the path of the report."""
     command = [os.environ["STERADIAN"], "background", clip, "-o", folder, "--no-videos", *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder / "report.html"
@@ -52,7 +52,7 @@ def report_of(clip: Path, folder: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="session")
 def browser():
-    """A Chromium, wherever it comes from."""
+    """A Chromium."""
     with sync_playwright() as playwright:
         try:
             started = launch(playwright)
@@ -64,17 +64,17 @@ def browser():
 
 @pytest.fixture
 def page(browser: Browser, report: Path):
-    """The page, open; it fails at its end if anything complained or was fetched."""
+    """The open report; fails at the end if the browser reported an error or requested a URL."""
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
-    complaints: list[str] = []
-    opened.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: complaints.append(str(error)))
-    opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else complaints.append(request.url))
+    errors: list[str] = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else errors.append(request.url))
     opened.goto(report.as_uri())
     opened.wait_for_selector("body[data-shown]")
     yield opened
     opened.close()
-    assert complaints == []
+    assert errors == []
 
 
 def shown(page: Page) -> int:
@@ -83,7 +83,7 @@ def shown(page: Page) -> int:
 
 
 def wait_for(page: Page, number: int) -> None:
-    """Waits until the player shows a frame."""
+    """Wait until the player shows a frame."""
     page.wait_for_function(f"document.body.dataset.shown === '{number}'")
 
 
@@ -94,14 +94,14 @@ def pane(page: Page, name: str) -> list[int]:
 
 
 def numbers(page: Page) -> list[int]:
-    """The frames that the page holds."""
+    """The numbers of the frames in the page."""
     return page.evaluate("data.samples.map(sample => sample.number)")
 
 
-def test_the_page_is_small_and_says_what_it_shows(page: Page, report: Path) -> None:
+def test_the_page_is_small_and_complete(page: Page, report: Path) -> None:
     assert report.stat().st_size < 5_000_000
-    assert page.title() == "a <b> clip.npy: scene and foreground"
-    assert page.locator("h1").inner_text() == "a <b> clip.npy: scene and foreground"
+    assert page.title() == "a <b> clip.npy: background and foreground"
+    assert page.locator("h1").inner_text() == "a <b> clip.npy: background and foreground"
     held = numbers(page)
     assert held[0] == 0 and len(held) == 48 and held == sorted(held)
     assert page.locator("#timeline svg").count() == 1 and page.locator("#histogram rect").count() == 30
@@ -126,16 +126,16 @@ def test_slider_and_keys_move_the_player(page: Page) -> None:
 
 def test_a_click_on_the_timeline_moves_the_player(page: Page) -> None:
     box = page.locator("#timeline svg").bounding_box()
-    for share in (0.75, 0.25):
-        # The chart begins 44 of 1000 units from the left.
-        x = box["width"] * (0.044 + 0.956 * share)
+    for fraction in (0.75, 0.25):
+        # The chart starts 44 of 1000 units from the left.
+        x = box["width"] * (0.044 + 0.956 * fraction)
         page.locator("#timeline svg").click(position={"x": x, "y": box["height"] / 2})
-        page.wait_for_function(f"Math.abs(document.body.dataset.shown - {share * FRAMES}) <= 3")
+        page.wait_for_function(f"Math.abs(document.body.dataset.shown - {fraction * FRAMES}) <= 3")
         mark = float(page.locator("#mark").get_attribute("x1"))
         assert abs(mark - (44 + 956 * (shown(page) + 0.5) / FRAMES)) < 1
 
 
-def test_the_pictures_are_right(page: Page) -> None:
+def test_the_images_are_correct(page: Page) -> None:
     for sample in (0, 20, 47):
         number = numbers(page)[sample]
         page.evaluate(f"show({sample})")
@@ -157,7 +157,7 @@ def test_the_pictures_are_right(page: Page) -> None:
         assert wrong < 0.02 * pixels
 
 
-def test_colours_are_shown(browser: Browser, tmp_path: Path) -> None:
+def test_the_report_is_in_color(browser: Browser, tmp_path: Path) -> None:
     tint = (1.1, 1.0, 0.5)
     (tmp_path / "clip").mkdir()
     for t in range(30):
@@ -171,19 +171,19 @@ def test_colours_are_shown(browser: Browser, tmp_path: Path) -> None:
     background, foreground = pane(page, "background"), pane(page, "foreground")
     for part in range(3):
         mean = sum(background[part::4]) / (HEIGHT * WIDTH)
-        wanted = tint[part] * (62 + (WIDTH - 1) / 2)
-        assert abs(mean - wanted) < 4, (part, mean, wanted)
+        expected = tint[part] * (62 + (WIDTH - 1) / 2)
+        assert abs(mean - expected) < 4, (part, mean, expected)
     top, left = corner(shown(page))
     middle = 4 * ((top + SIDE // 2) * WIDTH + left + SIDE // 2)
     assert min(foreground[middle : middle + 3]) > 220
     page.close()
 
 
-def test_it_reads_on_a_phone_and_in_the_dark(browser: Browser, report: Path) -> None:
+def test_small_screens_and_dark_mode(browser: Browser, report: Path) -> None:
     phone = browser.new_page(viewport={"width": 360, "height": 700}, color_scheme="dark")
     phone.goto(report.as_uri())
     phone.wait_for_selector("body[data-shown]")
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-    colour = phone.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert max(int(part) for part in colour.removeprefix("rgb(").rstrip(")").split(",")) < 60
+    color = phone.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert max(int(part) for part in color.removeprefix("rgb(").rstrip(")").split(",")) < 60
     phone.close()

@@ -1,4 +1,4 @@
-//! Clips with a known truth, in one binary: a file here is a module.
+//! Tests on clips with known ground truth, in one binary.
 
 mod scene;
 mod shadows;

@@ -1,21 +1,22 @@
-//! A ball under many lights, with a bar that casts a shadow: what is below the shadow is known.
+//! Shadow removal on synthetic images with ground truth: a ball under different illumination, with the cast shadow of a
+//! bar.
 
-use steradian::{Config, Error, Local, Memory, Method};
-use steradian_clips::{Darkness, FACE_COMPONENTS, trusted_reconstruction, without_shadows};
+use steradian::{Config, Error, Local, Method, SliceSource};
+use steradian_clips::{Darkness, FACE_COMPONENTS, remove_shadows, trusted_reconstruction};
 
 const SIDE: usize = 48;
 const PIXELS: usize = SIDE * SIDE;
-const LIGHTS: usize = 40;
+const IMAGES: usize = 40;
 
-/// Pictures with the shadow, and without.
+/// The images with the shadow, and the ground truth without it.
 fn ball() -> (Vec<u8>, Vec<u8>) {
-    let (mut seen, mut true_levels) = (Vec::new(), Vec::new());
-    for light in 0..LIGHTS {
-        let angle = light as f64 * 2.4;
-        let slant = 0.15 + 0.5 * light as f64 / LIGHTS as f64;
+    let (mut images, mut ground_truth) = (Vec::new(), Vec::new());
+    for image in 0..IMAGES {
+        let angle = image as f64 * 2.4;
+        let slant = 0.15 + 0.5 * image as f64 / IMAGES as f64;
         let (lx, ly) = (slant * angle.cos(), slant * angle.sin());
         let lz = (1.0 - lx * lx - ly * ly).sqrt();
-        // The bar's shadow falls to the other side of the light.
+        // The shadow of the bar falls on the side opposite to the light source.
         let middle = SIDE as f64 / 2.0 - 30.0 * lx;
         for at in 0..PIXELS {
             let place = |i: usize| (i as f64 + 0.5) / SIDE as f64 * 1.6 - 0.8;
@@ -24,26 +25,26 @@ fn ball() -> (Vec<u8>, Vec<u8>) {
             let albedo = 150.0 + 40.0 * ((at % SIDE) as f64 / 3.0).sin() * ((at / SIDE) as f64 / 4.0).cos();
             let level = albedo * (x * lx + y * ly + nz * lz).max(0.0) + 25.0;
             let shadow = ((at % SIDE) as f64 - middle).abs() < 4.0;
-            true_levels.push(level.round().min(249.0) as u8);
-            seen.push(if shadow { 2 } else { level.round().min(249.0) as u8 });
+            ground_truth.push(level.round().min(249.0) as u8);
+            images.push(if shadow { 2 } else { level.round().min(249.0) as u8 });
         }
     }
-    (seen, true_levels)
+    (images, ground_truth)
 }
 
-/// The mean error below the shadow.
-fn below_shadow(seen: &[u8], truth: &[u8], found: &[u8]) -> f64 {
+/// The mean absolute error inside the shadow, in gray levels.
+fn error_in_shadow(images: &[u8], ground_truth: &[u8], found: &[u8]) -> f64 {
     let errors: Vec<f64> =
-        (0..seen.len()).filter(|&i| seen[i] == 2).map(|i| f64::from(truth[i].abs_diff(found[i]))).collect();
+        (0..images.len()).filter(|&i| images[i] == 2).map(|i| f64::from(ground_truth[i].abs_diff(found[i]))).collect();
     errors.iter().sum::<f64>() / errors.len() as f64
 }
 
 #[test]
-fn what_is_below_a_shadow_is_found() {
-    let (seen, truth) = ball();
-    let source = Memory::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+fn pixels_inside_a_shadow_are_reconstructed() {
+    let (images, ground_truth) = ball();
+    let source = SliceSource::new(&images, IMAGES, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
     let runner = Local::new(2).unwrap();
-    let filled = without_shadows(&source, FACE_COMPONENTS, &runner).unwrap();
+    let filled = remove_shadows(&source, FACE_COMPONENTS, &runner).unwrap();
     let mut pca = Vec::new();
     let model = steradian::fit(&Config::new(Method::Pca, FACE_COMPONENTS), &source, &runner).unwrap();
     runner
@@ -52,27 +53,28 @@ fn what_is_below_a_shadow_is_found() {
             Ok(())
         })
         .unwrap();
-    let (ours, theirs) = (below_shadow(&seen, &truth, &filled), below_shadow(&seen, &truth, &pca));
-    assert!(ours < 10.0 && ours < 0.2 * theirs, "{ours} against {theirs} of PCA");
+    let error = |found: &[u8]| error_in_shadow(&images, &ground_truth, found);
+    let (filled_error, pca_error) = (error(&filled), error(&pca));
+    assert!(filled_error < 10.0 && filled_error < 0.2 * pca_error, "{filled_error}, PCA {pca_error}");
     let mut darkness = Darkness::default();
-    darkness.add(&seen, &filled);
+    darkness.add(&images, &filled);
     assert!(darkness.lit_share() > 0.9 && darkness.lit_error() < 4.0, "{darkness:?}");
-    // Threads do not change a bit of it.
-    assert_eq!(without_shadows(&source, FACE_COMPONENTS, &Local::new(1).unwrap()).unwrap(), filled);
+    // The result is bitwise identical for any number of threads.
+    assert_eq!(remove_shadows(&source, FACE_COMPONENTS, &Local::new(1).unwrap()).unwrap(), filled);
 
-    // Components of another method, with scores that distrust the shadow.
+    // Components of another method, with scores that down-weight the shadow.
     let robust = steradian::fit(&Config::new(Method::Robust, FACE_COMPONENTS), &source, &runner).unwrap();
     let trusted = trusted_reconstruction(&robust, &source, &runner).unwrap();
-    assert!(below_shadow(&seen, &truth, &trusted) < theirs);
+    assert!(error(&trusted) < pca_error);
 }
 
 #[test]
-fn too_few_pictures_and_no_components_are_refused() {
+fn too_few_images_and_zero_components_are_rejected() {
     let runner = Local::new(1).unwrap();
-    let picture = vec![100u8; PIXELS];
-    let one = Memory::new(&picture, 1, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
-    assert!(matches!(without_shadows(&one, 3, &runner), Err(Error::Data(_))));
-    let (seen, _) = ball();
-    let source = Memory::new(&seen, LIGHTS, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
-    assert!(matches!(without_shadows(&source, 0, &runner), Err(Error::Asked(_))));
+    let image = vec![100u8; PIXELS];
+    let one = SliceSource::new(&image, 1, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+    assert!(matches!(remove_shadows(&one, 3, &runner), Err(Error::InvalidData(_))));
+    let (images, _) = ball();
+    let source = SliceSource::new(&images, IMAGES, PIXELS).unwrap().with_image(SIDE, SIDE).unwrap();
+    assert!(matches!(remove_shadows(&source, 0, &runner), Err(Error::InvalidArgument { .. })));
 }

@@ -1,84 +1,83 @@
-//! Options of a clip: which frames are read, at what size, and whether in color.
+//! Options of a clip: frame range, stride, size and color.
 
 use std::path::Path;
 
 use steradian::{Error, Result};
 
-use crate::clip::picture::Color;
+use crate::clip::image::Color;
 
-/// Which frames of a clip are read, and at what size.
+/// Selection, size and color of the frames of a clip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClipOptions {
-    /// The first frame, from 0.
-    pub from: usize,
-    /// The frame before which to stop; the clip's end when absent.
-    pub to: Option<usize>,
-    /// One frame of so many.
-    pub every: usize,
-    /// The factor of both sides, above 0 and at most 1.
-    pub scale: f64,
-    /// Keep colours, too.
+    /// Index of the first frame, from 0.
+    pub start: usize,
+    /// Index of the frame after the last one; `None` is the end of the clip.
+    pub end: Option<usize>,
+    /// Distance between two frames that are read: 1 reads all frames, 2 every second one.
+    pub stride: usize,
+    /// Factor for height and width, in (0, 1].
+    pub resize: f64,
+    /// True to decode colors in addition to gray levels.
     pub color: bool,
 }
 
 impl Default for ClipOptions {
     fn default() -> Self {
-        Self { from: 0, to: None, every: 1, scale: 1.0, color: false }
+        Self { start: 0, end: None, stride: 1, resize: 1.0, color: false }
     }
 }
 
 impl ClipOptions {
-    /// Fails when the options contradict each other.
+    /// Fails if an option is out of range or the range of frames is empty.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.every == 0 {
-            return Err(Error::asked("--every 0 reads no frame; give 1 for all frames or more"));
+        if self.stride == 0 {
+            return Err(Error::invalid_parameter("stride", "stride must be at least 1, got 0"));
         }
-        if !(self.scale > 0.0 && self.scale <= 1.0) {
-            return Err(Error::asked(format!("--scale {} is not above 0 and at most 1", self.scale)));
+        if !(self.resize > 0.0 && self.resize <= 1.0) {
+            let problem = format!("resize factor must be in (0, 1], got {}", self.resize);
+            return Err(Error::invalid_parameter("resize", problem));
         }
-        match self.to {
-            Some(to) if to <= self.from => Err(Error::asked(format!(
-                "--from {} --to {to} holds no frame; frames count from 0, and --to is the first that is left out",
-                self.from
-            ))),
+        match self.end {
+            Some(end) if end <= self.start => Err(Error::invalid_parameter(
+                "end",
+                format!("empty frame range {}..{end} (end is exclusive)", self.start),
+            )),
             _ => Ok(()),
         }
     }
 
-    /// Whether a frame is wanted.
-    pub(crate) fn takes(&self, frame: usize) -> bool {
-        frame >= self.from && !self.past(frame) && (frame - self.from).is_multiple_of(self.every)
+    /// True if a frame is selected.
+    pub(crate) fn selects(&self, frame: usize) -> bool {
+        frame >= self.start && !self.is_past_end(frame) && (frame - self.start).is_multiple_of(self.stride)
     }
 
-    /// Whether no frame from this one on is wanted.
-    pub(crate) fn past(&self, frame: usize) -> bool {
-        self.to.is_some_and(|to| frame >= to)
+    /// True if neither a frame nor any after it is selected.
+    pub(crate) fn is_past_end(&self, frame: usize) -> bool {
+        self.end.is_some_and(|end| frame >= end)
     }
 
-    /// Fails when the options name frames beyond the last of the clip.
-    pub(crate) fn require_inside(&self, path: &Path, frames: usize) -> Result<()> {
-        let beyond = |option: &str, value: usize| {
-            Err(Error::asked(format!(
-                "{}: {option} {value} lies outside the clip, which has {frames} frames; give at most {}",
-                path.display(),
-                if option == "--from" { frames.saturating_sub(1) } else { frames }
-            )))
+    /// Fails if the range of frames exceeds a clip of `frames` frames.
+    pub(crate) fn check_range(&self, path: &Path, frames: usize) -> Result<()> {
+        let (parameter, problem) = match self.end {
+            _ if self.start >= frames => {
+                ("start", format!("start frame {} is outside the clip, which has {frames} frames", self.start))
+            }
+            Some(end) if end > frames => {
+                ("end", format!("end frame {end} exceeds the clip, which has {frames} frames"))
+            }
+            _ => return Ok(()),
         };
-        match self.to {
-            _ if self.from >= frames => beyond("--from", self.from),
-            Some(to) if to > frames => beyond("--to", to),
-            _ => Ok(()),
-        }
+        Err(Error::invalid_parameter(parameter, format!("{}: {problem}", path.display())))
     }
 
-    /// How each frame is kept: as gray levels, which are first, and perhaps in colour.
-    pub(crate) fn views(&self) -> &'static [Color] {
+    /// The color formats in which each frame is stored: gray levels first.
+    pub(crate) fn formats(&self) -> &'static [Color] {
         if self.color { &[Color::Gray, Color::Rgb] } else { &[Color::Gray] }
     }
 
-    /// The size that frames of this size are read at.
+    /// Height and width after resizing.
     pub(crate) fn size(&self, (height, width): (usize, usize)) -> (usize, usize) {
-        let scaled = |side: usize| ((side as f64 * self.scale).round() as usize).max(1);
-        (scaled(height), scaled(width))
+        let resized = |side: usize| ((side as f64 * self.resize).round() as usize).max(1);
+        (resized(height), resized(width))
     }
 }

@@ -1,58 +1,63 @@
-//! A clip: frames of one size in gray bytes, from a folder of images, a video, a GIF or an (n, height, width) `.npy`.
+//! A clip as a source: u8 gray frames of one size from a folder of images, a video, a GIF or an (n, height, width) `.npy`.
 //!
-//! An array of bytes is read in place. Everything else is decoded once into a temporary file of n x height x width bytes
-//! in the system's folder for such files, and where colours are asked for, these into another of three times that size.
-//! Such a file has no name (where the system allows that), so it is gone with the process, however that ends.
+//! A u8 array is read in place. Other formats are decoded once into a temporary file of n x height x width bytes in the
+//! temporary folder of the system, and colors, if requested, into another one of three times that size. These files have
+//! no name where the system supports that, so the system removes them when the process ends, also after a crash.
 
 use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use steradian::{Block, BlockData, ElementType, Error, Result, Rows, Shape, Source};
+use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
+use steradian::{Error, Result, Source};
 
 use crate::clip::clip_options::ClipOptions;
 #[cfg(feature = "images")]
 use crate::clip::gif::spool_gif;
+use crate::clip::image::{Color, Image};
 #[cfg(feature = "images")]
 use crate::clip::image_folder::spool_folder;
-use crate::clip::picture::{Color, Picture};
-use crate::clip::spool::{Spool, Spooled};
+use crate::clip::spool::{DecodedFrames, Spool};
 #[cfg(feature = "video")]
 use crate::clip::video_reader::spool_video;
-use crate::npy::mmap::Mapped;
+use crate::npy::mmap::MappedFile;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::{NpySource, check_rows};
 #[cfg(not(all(feature = "images", feature = "video")))]
 use crate::system::missing_feature::missing_feature;
 use crate::system::pread::open_regular;
 
-/// Bytes of a file that show its format.
+/// Number of bytes that identify the format of a file.
 const HEAD: u64 = 16;
-/// Remedy for a clip in a format that was left out of this build.
+/// Alternative to a clip format that this build does not include.
 #[cfg(not(all(feature = "images", feature = "video")))]
 const OTHER_CLIP: &str = "save the frames as an (n, height, width) .npy of uint8";
 
-/// Frames of one size, in gray bytes.
+/// Frames of one size with u8 gray levels.
 #[derive(Debug)]
 pub struct Clip {
     path: PathBuf,
-    place: Place,
+    store: FrameStore,
     shape: Shape,
-    colors: Option<Mapped>,
+    /// RGB bytes of the frames, if colors were requested.
+    colors: Option<MappedFile>,
+    /// Number of each frame, see [`Clip::number`].
     numbers: Vec<u64>,
+    /// Frames per second.
     rate: Option<f64>,
 }
 
+/// The storage of the gray levels.
 #[derive(Debug)]
-enum Place {
-    /// An array of bytes, from this sample on.
+enum FrameStore {
+    /// A u8 array and the index of the first frame in it.
     Array(NpySource, usize),
-    /// A temporary file.
-    Decoded(Mapped),
+    /// A temporary file with the decoded frames.
+    Decoded(MappedFile),
 }
 
 impl Clip {
-    /// Opens a folder of images, a video, a GIF or an array; decodes all but arrays.
+    /// Opens a folder of images, a video, a GIF or an array, and decodes it unless it is an array.
     pub fn open(path: impl AsRef<Path>, options: &ClipOptions) -> Result<Self> {
         let path = path.as_ref();
         options.check()?;
@@ -63,7 +68,10 @@ impl Clip {
         let mut head = Vec::new();
         Read::by_ref(&mut file).take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         if bytes == 0 {
-            return Err(Error::data(format!("{}: the file is empty (0 bytes); a clip is expected", path.display())));
+            return Err(Error::invalid_data(format!(
+                "{}: the file is empty (0 bytes); expected a clip",
+                path.display()
+            )));
         }
         if head.starts_with(MAGIC) || path.extension().is_some_and(|name| name.eq_ignore_ascii_case("npy")) {
             return Self::array(path, options);
@@ -71,9 +79,9 @@ impl Clip {
         if head.starts_with(b"GIF8") {
             return Self::gif(path, options);
         }
-        if is_one_image(&head) {
-            return Err(Error::data(format!(
-                "{}: this is one image, and a clip has many; give the folder of its frames",
+        if is_single_image(&head) {
+            return Err(Error::invalid_data(format!(
+                "{}: expected a clip, got a single image; pass the folder of its frames",
                 path.display()
             )));
         }
@@ -102,8 +110,8 @@ impl Clip {
 
     #[cfg(feature = "video")]
     fn video(path: &Path, options: &ClipOptions) -> Result<Self> {
-        let (kept, rate) = spool_video(path, options)?;
-        Ok(Self::decoded(path, kept, rate))
+        let (frames, rate) = spool_video(path, options)?;
+        Ok(Self::decoded(path, frames, rate))
     }
 
     #[cfg(not(feature = "video"))]
@@ -115,93 +123,89 @@ impl Clip {
         let array = NpySource::open(path)?;
         let shape = array.shape().clone();
         let (Some((height, width)), ElementType::U8) = (shape.image, shape.element) else {
-            let what = match shape.image {
-                None => format!("{} x {} numbers without an image size", shape.samples, shape.features),
-                Some((h, w)) => format!("{} x {h} x {w} of {}", shape.samples, shape.element),
+            let found = match shape.image {
+                None => format!("({}, {})", shape.samples, shape.features),
+                Some((h, w)) => format!("({}, {h}, {w})", shape.samples),
             };
-            return Err(Error::data(format!(
-                "{}: the array is {what}; a clip is (frames, height, width) of uint8: convert with X.astype('uint8') once \
-                 its numbers run from 0 to 255",
-                path.display()
+            return Err(Error::invalid_data(format!(
+                "{}: a clip requires shape (frames, height, width) of uint8, got {found} of {}; scale the data to 0..255 and \
+                 convert them with X.astype('uint8')",
+                path.display(),
+                shape.element
             )));
         };
         if options.color {
-            return Err(Error::asked(format!(
-                "{}: the array holds gray levels, so there are no colours to keep; leave --color out, or give a video or a folder of \
-                 images",
-                path.display()
-            )));
+            let problem = "the array has gray levels only; pass a video or a folder of images to read colors";
+            return Err(Error::invalid_parameter("color", format!("{}: {problem}", path.display())));
         }
-        options.require_inside(path, shape.samples)?;
-        let end = options.to.unwrap_or(shape.samples);
-        if options.every == 1 && options.size((height, width)) == (height, width) {
-            let numbers = (options.from as u64..end as u64).collect();
-            let kept = Shape { samples: end - options.from, ..shape };
+        options.check_range(path, shape.samples)?;
+        let (start, end) = (options.start, options.end.unwrap_or(shape.samples));
+        if options.stride == 1 && options.size((height, width)) == (height, width) {
             return Ok(Self {
                 path: path.into(),
-                place: Place::Array(array, options.from),
-                shape: kept,
+                store: FrameStore::Array(array, start),
+                shape: Shape { samples: end - start, ..shape },
                 colors: None,
-                numbers,
+                numbers: (start as u64..end as u64).collect(),
                 rate: None,
             });
         }
         let mut spool = Spool::new(path, options)?;
-        for frame in (options.from..end).filter(|&frame| options.takes(frame)) {
+        for frame in (start..end).filter(|&frame| options.selects(frame)) {
             array.visit(frame..frame + 1, &mut |block| {
-                let BlockData::U8(rows) = block.data() else { unreachable!("checked above") };
+                let BlockData::U8(rows) = block.data() else { unreachable!("the element type was checked") };
                 let pixels = (0..rows.columns()).map(|pixel| rows.get(0, pixel)).collect();
-                spool.add(&[Picture { height, width, color: Color::Gray, pixels }], frame as u64)
+                spool.add(&[Image { height, width, color: Color::Gray, pixels }], frame as u64)
             })?;
         }
         Ok(Self::decoded(path, spool.finish()?, None))
     }
 
-    fn decoded(path: &Path, kept: Spooled, rate: Option<f64>) -> Self {
-        let Spooled { size: (height, width), numbers, gray, colors } = kept;
+    fn decoded(path: &Path, frames: DecodedFrames, rate: Option<f64>) -> Self {
+        let DecodedFrames { size: (height, width), numbers, gray, colors } = frames;
         let (samples, features) = (numbers.len(), height * width);
         let shape = Shape { samples, features, element: ElementType::U8, image: Some((height, width)) };
-        Self { path: path.into(), place: Place::Decoded(gray), shape, colors, numbers, rate }
+        Self { path: path.into(), store: FrameStore::Decoded(gray), shape, colors, numbers, rate }
     }
 
-    /// Where it was opened.
+    /// The path of the clip.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Height and width of a frame.
+    /// Height and width of a frame in pixels.
     pub fn size(&self) -> (usize, usize) {
         self.shape.image.expect("a clip has an image size")
     }
 
-    /// The number that a frame carries: that of its file, or its index in the video or array, from 0.
+    /// The number of a frame: the one in the name of its file, or its index in the video or array, from 0.
     pub fn number(&self, frame: usize) -> u64 {
         self.numbers[frame]
     }
 
-    /// Frames per second, if the file says so.
+    /// Frames per second, if the file declares it.
     pub fn rate(&self) -> Option<f64> {
         self.rate
     }
 
-    /// Bytes of the temporary files that the clip was decoded into; 0 when it is read in place.
+    /// Size of the temporary files of the decoded frames in bytes; 0 if the clip is read in place.
     pub fn temporary_bytes(&self) -> u64 {
-        let views = match self.place {
-            Place::Array(..) => 0,
-            Place::Decoded(_) => {
+        let channels = match self.store {
+            FrameStore::Array(..) => 0,
+            FrameStore::Decoded(_) => {
                 Color::Gray.channels() + self.colors.iter().map(|_| Color::Rgb.channels()).sum::<usize>()
             }
         };
-        self.shape.bytes() * views as u64
+        self.shape.bytes() * channels as u64
     }
 
-    /// A frame in colour, if colours were asked for: red, green and blue of one pixel after the other.
+    /// The RGB bytes of a frame, pixel by pixel; `None` unless colors were requested.
     pub fn colors(&self, frame: usize) -> Option<Vec<u8>> {
         let file = self.colors.as_ref()?;
         let bytes = self.shape.features * Color::Rgb.channels();
-        let place = frame * bytes..(frame + 1) * bytes;
-        let pixels = file.bytes(place.clone()).to_vec();
-        file.release(place);
+        let range = frame * bytes..(frame + 1) * bytes;
+        let pixels = file.bytes(range.clone()).to_vec();
+        file.release(range);
         Some(pixels)
     }
 }
@@ -213,10 +217,10 @@ impl Source for Clip {
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         check_rows(&self.path, &rows, self.shape.samples)?;
-        match &self.place {
-            Place::Array(array, first) => array
+        match &self.store {
+            FrameStore::Array(array, first) => array
                 .visit(first + rows.start..first + rows.end, &mut |block| visit(Block::new(rows.start, block.data()))),
-            Place::Decoded(file) => {
+            FrameStore::Decoded(file) => {
                 let frame = self.shape.features;
                 let bytes = rows.start * frame..rows.end * frame;
                 file.prepare(bytes.clone());
@@ -229,15 +233,15 @@ impl Source for Clip {
     }
 }
 
-/// Whether a file that begins with these bytes is a single image.
+/// True if a file with these first bytes is a single image.
 #[cfg(feature = "images")]
-fn is_one_image(head: &[u8]) -> bool {
+fn is_single_image(head: &[u8]) -> bool {
     image::guess_format(head).is_ok_and(|format| format != image::ImageFormat::Gif)
 }
 
-/// Whether a file that begins with these bytes is a single image, of the formats that the feature `images` reads.
+/// True if a file with these first bytes is a single image in a format of the feature `images`.
 #[cfg(not(feature = "images"))]
-fn is_one_image(head: &[u8]) -> bool {
+fn is_single_image(head: &[u8]) -> bool {
     let known: [&[u8]; 5] = [b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"BM", b"II*\0", b"MM\0*"];
     known.iter().any(|start| head.starts_with(start)) || matches!(head, [b'P', b'1'..=b'6', ..])
 }

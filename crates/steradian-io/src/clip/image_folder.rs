@@ -1,4 +1,4 @@
-//! A folder of images as the frames of a clip: which files, in which order, and the number each carries.
+//! Folders of images as the frames of a clip: files, order and frame numbers.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,30 @@ use std::path::{Path, PathBuf};
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::image_file::{decode, views};
-use crate::clip::spool::{Spool, Spooled};
+use crate::clip::image_file::{convert, decode};
+use crate::clip::spool::{DecodedFrames, Spool};
 
-/// Names of the formats that are read, as files are called.
-const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "tif", "tiff", "gif"];
+/// File name extensions of the supported image formats.
+const EXTENSIONS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "tif", "tiff", "gif"];
 
-/// The images of a folder, in the natural order of their names: 2 comes before 10.
+/// The image files of a folder, in the natural order of their names: 2 is before 10.
 pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |e| Error::io(folder, e);
     let (mut images, mut others) = (Vec::new(), 0usize);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
-        if !hidden && path.is_file() && ENDINGS.contains(&ending.as_str()) {
+        let extension =
+            path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
+        if !hidden && path.is_file() && EXTENSIONS.contains(&extension.as_str()) {
             images.push(path);
         } else {
             others += 1;
         }
     }
     if images.is_empty() {
-        return Err(Error::data(format!(
-            "{}: the folder holds no images (and {others} other entries); give a folder of PNG, JPEG, BMP, PGM, TIFF or GIF files",
+        return Err(Error::invalid_data(format!(
+            "{}: the folder contains no images (and {others} other entries); pass a folder of PNG, JPEG, BMP, PGM, TIFF or GIF files",
             folder.display()
         )));
     }
@@ -36,25 +37,25 @@ pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(images)
 }
 
-/// Decodes the chosen images of a folder.
-pub(crate) fn spool_folder(path: &Path, options: &ClipOptions) -> Result<Spooled> {
+/// Decodes the selected images of a folder.
+pub(crate) fn spool_folder(path: &Path, options: &ClipOptions) -> Result<DecodedFrames> {
     let files = image_files(path)?;
-    options.require_inside(path, files.len())?;
+    options.check_range(path, files.len())?;
     let numbers = frame_numbers(&files);
     let mut spool = Spool::new(path, options)?;
     let mut first: Option<(&Path, (usize, usize))> = None;
-    for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.takes(*frame)) {
-        let views = views(file, &decode(file)?, options)?;
-        let (before, size) = *first.get_or_insert((file, views[0].size()));
-        if size != views[0].size() {
-            let ((h, w), (y, x)) = (size, views[0].size());
-            return Err(Error::data(format!(
-                "{} is {h} x {w} (height x width) but {} is {y} x {x}; frames of a clip have one size",
-                before.display(),
+    for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.selects(*frame)) {
+        let images = convert(file, &decode(file)?, options)?;
+        let (first_file, size) = *first.get_or_insert((file, images[0].size()));
+        if size != images[0].size() {
+            let ((h, w), (y, x)) = (size, images[0].size());
+            return Err(Error::invalid_data(format!(
+                "{} is {h} x {w} (height x width) but {} is {y} x {x}; all frames of a clip must have one size",
+                first_file.display(),
                 file.display()
             )));
         }
-        spool.add(&views, numbers[frame])?;
+        spool.add(&images, numbers[frame])?;
     }
     spool.finish()
 }
@@ -63,17 +64,17 @@ fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// The last number in a file's name, its ending apart: 470 for `in000470.jpg`.
+/// The last number in the name of a file without its extension: 470 for `in000470.jpg`.
 pub fn number_in_name(path: &Path) -> Option<u64> {
     let stem = path.file_stem()?.to_string_lossy().into_owned();
     let end = stem.rfind(|c: char| c.is_ascii_digit())? + 1;
     let start = stem[..end].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
-    // A letter of several bytes before the digits would end within itself.
+    // The character before the digits may have several bytes.
     let start = (start..end).find(|&at| stem.is_char_boundary(at))?;
     stem[start..end].parse().ok()
 }
 
-/// The number of each file: that in its name if all have one and no two the same, else its place in the list.
+/// The number of each file: the one in its name if all names have one and all differ, else its index.
 fn frame_numbers(files: &[PathBuf]) -> Vec<u64> {
     let named: Option<Vec<u64>> = files.iter().map(|file| number_in_name(file)).collect();
     let distinct = |numbers: &Vec<u64>| {
@@ -84,13 +85,13 @@ fn frame_numbers(files: &[PathBuf]) -> Vec<u64> {
     named.filter(distinct).unwrap_or_else(|| (0..files.len() as u64).collect())
 }
 
-/// Runs of digits compare as numbers, everything else letter by letter.
+/// Natural order: digit sequences compare as numbers, other characters one by one.
 fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a.as_bytes(), b.as_bytes());
     while let (Some(x), Some(y)) = (left.first(), right.first()) {
         if x.is_ascii_digit() && y.is_ascii_digit() {
             let (m, n) = (digits(left), digits(right));
-            // Without leading zeros the longer run is the larger number.
+            // Without leading zeros the longer sequence is the larger number.
             let (p, q) = (without_zeros(&left[..m]), without_zeros(&right[..n]));
             let order = p.len().cmp(&q.len()).then_with(|| p.cmp(q));
             if order != Ordering::Equal {
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_names_are_in_order() {
+    fn names_are_in_natural_order() {
         let sorted = ["a.png", "f1.png", "f2.png", "f02b.png", "f10.png", "f010b.png", "g1.png"];
         for i in 0..sorted.len() {
             for j in 0..sorted.len() {
@@ -129,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn files_are_numbered_by_name_or_else_by_place() {
+    fn files_are_numbered_by_name_or_else_by_index() {
         let of = |names: &[&str]| frame_numbers(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(of(&["in000470.jpg", "in000473.jpg"]), [470, 473]);
         assert_eq!(of(&["curtain_633.mask_22.png"]), [22]);
         assert_eq!(of(&["P00A+000E+20.pgm", "P00A+005E+20.pgm"]), [0, 1], "the same number twice");
         assert_eq!(of(&["left.png", "right.png"]), [0, 1]);
         assert_eq!(of(&["b\u{e9}2.png"]), [2]);
-        assert_eq!(of(&["99999999999999999999999.png"]), [0], "more than a number holds");
+        assert_eq!(of(&["99999999999999999999999.png"]), [0], "exceeds u64");
     }
 }

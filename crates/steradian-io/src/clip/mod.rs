@@ -1,14 +1,14 @@
-//! Clips: frames from folders of images, videos and arrays, and videos as output.
+//! Clips: frames of folders of images, videos and arrays as sources, and videos as output.
 
 pub(crate) mod clip_options;
 pub(crate) mod clip_source;
 #[cfg(feature = "images")]
 pub(crate) mod gif;
+pub(crate) mod image;
 #[cfg(feature = "images")]
 pub(crate) mod image_file;
 #[cfg(feature = "images")]
 pub(crate) mod image_folder;
-pub(crate) mod picture;
 pub(crate) mod spool;
 #[cfg(feature = "video")]
 pub(crate) mod video_reader;

@@ -1,5 +1,6 @@
-//! Temporary files of decoded frames, which have no name where the system allows that: gray levels in one,
-//! colors, where they are wanted, in another.
+//! Temporary files of decoded frames: gray levels in one, colors, if requested, in another.
+//!
+//! The files have no name where the system supports that.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -8,71 +9,78 @@ use std::path::Path;
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::picture::Picture;
-use crate::npy::mmap::Mapped;
+use crate::clip::image::Image;
+use crate::npy::mmap::MappedFile;
+use crate::system::os_error::os_error_text;
 
-/// Frames of one size that are being kept.
+/// A writer of frames of one size to temporary files.
 pub(crate) struct Spool<'a> {
     path: &'a Path,
     options: &'a ClipOptions,
-    /// One for each way in which a frame is kept.
+    /// One file per color format.
     files: Vec<BufWriter<File>>,
     size: Option<(usize, usize)>,
     numbers: Vec<u64>,
 }
 
-/// Frames that were kept.
-pub(crate) struct Spooled {
-    /// Height and width of each.
+/// Decoded frames in temporary files.
+pub(crate) struct DecodedFrames {
+    /// Height and width of a frame.
     pub(crate) size: (usize, usize),
-    /// The number of each.
+    /// Number of each frame.
     pub(crate) numbers: Vec<u64>,
-    /// Their gray levels.
-    pub(crate) gray: Mapped,
-    /// Their colours.
-    pub(crate) colors: Option<Mapped>,
+    /// Gray levels, frame by frame.
+    pub(crate) gray: MappedFile,
+    /// RGB bytes, frame by frame, if colors were requested.
+    pub(crate) colors: Option<MappedFile>,
 }
 
 impl<'a> Spool<'a> {
-    /// For frames of the clip at this path.
+    /// Creates the temporary files for frames of the clip at a path.
     pub(crate) fn new(path: &'a Path, options: &'a ClipOptions) -> Result<Self> {
         let file = || tempfile::tempfile().map(|file| BufWriter::with_capacity(1 << 20, file));
-        let files = options.views().iter().map(|_| file()).collect::<std::io::Result<_>>().map_err(|e| no_room(&e))?;
+        let files = options.formats().iter().map(|_| file()).collect::<std::io::Result<_>>();
+        let files = files.map_err(|e| cannot_store(&e))?;
         Ok(Self { path, options, files, size: None, numbers: Vec::new() })
     }
 
-    /// Adds a frame, in each of the [`ClipOptions::views`].
-    pub(crate) fn add(&mut self, views: &[Picture], number: u64) -> Result<()> {
-        for (picture, file) in views.iter().zip(&mut self.files) {
-            let size = self.options.size(picture.size());
-            if *self.size.get_or_insert(size) != size {
-                return Err(Error::broken(self.path, format!("frame {number} has another size than those before it")));
+    /// Adds a frame: one image per color format of [`ClipOptions::formats`].
+    pub(crate) fn add(&mut self, images: &[Image], number: u64) -> Result<()> {
+        for (image, file) in images.iter().zip(&mut self.files) {
+            let size = self.options.size(image.size());
+            let (height, width) = *self.size.get_or_insert(size);
+            if (height, width) != size {
+                return Err(Error::corrupt_file(
+                    self.path,
+                    format!("frame {number} is {} x {}, expected {height} x {width} (height x width)", size.0, size.1),
+                ));
             }
-            file.write_all(&picture.shrunk(size).pixels).map_err(|e| no_room(&e))?;
+            file.write_all(&image.shrunk(size).pixels).map_err(|e| cannot_store(&e))?;
         }
         self.numbers.push(number);
         Ok(())
     }
 
-    /// All of them, ready to be read.
-    pub(crate) fn finish(self) -> Result<Spooled> {
+    /// Maps the files for reading; fails if there is no frame.
+    pub(crate) fn finish(self) -> Result<DecodedFrames> {
         let Some(size) = self.size else {
-            return Err(Error::data(format!("{}: the clip holds no frame", self.path.display())));
+            return Err(Error::invalid_data(format!("{}: the clip contains no frame", self.path.display())));
         };
         let pixels = (self.numbers.len() * size.0 * size.1) as u64;
-        let mut kept = self.files.into_iter().zip(self.options.views()).map(|(file, color)| {
-            let file = file.into_inner().map_err(|e| no_room(e.error()))?;
-            Mapped::new(self.path, file, pixels * color.channels() as u64)
+        let mut mapped = self.files.into_iter().zip(self.options.formats()).map(|(file, color)| {
+            let file = file.into_inner().map_err(|e| cannot_store(e.error()))?;
+            MappedFile::new(self.path, file, pixels * color.channels() as u64)
         });
-        let gray = kept.next().expect("gray is always kept")?;
-        Ok(Spooled { size, numbers: self.numbers, gray, colors: kept.next().transpose()? })
+        let gray = mapped.next().expect("gray is always a format")?;
+        Ok(DecodedFrames { size, numbers: self.numbers, gray, colors: mapped.next().transpose()? })
     }
 }
 
-fn no_room(error: &std::io::Error) -> Error {
-    let why = format!(
-        "the frames cannot be kept in a temporary file here: {error}; make room, choose another folder by TMPDIR, or read less \
-         with --every, --to or --scale"
+fn cannot_store(error: &std::io::Error) -> Error {
+    let problem = format!(
+        "cannot store the decoded frames in a temporary file: {}; free disk space, set TMPDIR to another folder, or read fewer \
+         or smaller frames",
+        os_error_text(error)
     );
-    Error::io(std::env::temp_dir(), std::io::Error::new(error.kind(), why))
+    Error::io(std::env::temp_dir(), std::io::Error::new(error.kind(), problem))
 }

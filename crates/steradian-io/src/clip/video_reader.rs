@@ -1,8 +1,9 @@
-//! Video through the programs `ffprobe` and `ffmpeg`: frames come through a pipe, each with its own size.
+//! Decoding of videos by the programs `ffprobe` and `ffmpeg`, which write frames to a pipe.
 //!
-//! A frame arrives as a PGM or PPM image, so sizes need no arithmetic of ours: a turned or odd-sized video says itself what it
-//! is. The number of frames that a file declares is not trusted; a video ends where the decoder ends *well*. A decoder
-//! that complains, or stops far before the declared end, makes an error: a short clip must not pass for a whole one.
+//! A frame is a PGM or PPM image with its own header, so the decoder determines the size of a rotated or odd-sized video.
+//! The declared number of frames is only an estimate: a video ends where the decoder exits *successfully*. A decoder that
+//! prints errors, or exits long before the declared end, is an error, so that a truncated video is never read as a shorter
+//! clip.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -12,37 +13,41 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
-use crate::clip::picture::{Color, Picture};
-use crate::clip::spool::{Spool, Spooled};
+use crate::clip::image::{Color, Image};
+use crate::clip::spool::{DecodedFrames, Spool};
+use crate::system::os_error::os_error_text;
 
-/// Containers round the number of frames; fewer than this share of it is a loss.
-const DECLARED_SHARE: f64 = 0.95;
-/// So many frames may be missing in any case: edit lists cut a few.
-const DECLARED_SLACK: f64 = 2.0;
-/// How much of a decoder's complaint is shown.
-const LAST_WORDS: usize = 400;
+/// Smallest accepted fraction of the declared number of frames, which containers round.
+const MIN_DECODED_FRACTION: f64 = 0.95;
+/// Number of frames that may always be missing: edit lists remove a few.
+const FRAME_COUNT_SLACK: f64 = 2.0;
+/// Largest number of characters of a decoder's error output in a message.
+const STDERR_TAIL_CHARS: usize = 400;
 
-/// What a file says of itself.
+/// Properties that a video file declares.
 #[derive(Debug, Clone, Copy)]
-struct Declared {
-    /// Frames per second, if it says so.
+struct VideoInfo {
+    /// Frames per second.
     rate: Option<f64>,
+    /// Number of frames.
     frames: Option<u64>,
 }
 
-/// A running decoder.
+/// A running decoder process.
 struct Decoder<'a> {
     path: &'a Path,
     color: Color,
-    declared: Declared,
+    declared: VideoInfo,
     child: Child,
     pipe: BufReader<ChildStdout>,
-    complaints: JoinHandle<Vec<u8>>,
+    /// Thread that collects the error output.
+    errors: JoinHandle<Vec<u8>>,
+    /// Number of frames so far.
     frames: u64,
 }
 
 impl<'a> Decoder<'a> {
-    /// Starts to decode a file, in gray or in colour.
+    /// Starts the decoder of a file.
     fn start(path: &'a Path, color: Color) -> Result<Self> {
         let declared = probe(path)?;
         let mut child = tool("ffmpeg", path, &["-xerror"])
@@ -53,106 +58,106 @@ impl<'a> Decoder<'a> {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| cannot_start("ffmpeg", path, &e))?;
-        let pipe = BufReader::with_capacity(1 << 18, child.stdout.take().expect("it is piped"));
-        let mut errors = child.stderr.take().expect("it is piped");
-        // Read beside the frames: a full pipe of complaints would stop the decoder.
-        let complaints = std::thread::spawn(move || {
-            let mut words = Vec::new();
-            let _ = errors.read_to_end(&mut words);
-            words
+        let pipe = BufReader::with_capacity(1 << 18, child.stdout.take().expect("stdout is piped"));
+        let mut errors = child.stderr.take().expect("stderr is piped");
+        // Read concurrently: the decoder would block on a full pipe of errors.
+        let errors = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = errors.read_to_end(&mut text);
+            text
         });
-        Ok(Self { path, color, declared, child, pipe, complaints, frames: 0 })
+        Ok(Self { path, color, declared, child, pipe, errors, frames: 0 })
     }
 
-    /// What the file says of itself.
-    fn declared(&self) -> Declared {
+    /// The properties that the file declares.
+    fn declared(&self) -> VideoInfo {
         self.declared
     }
 
-    /// The next frame, or nothing after the last.
-    fn next_frame(&mut self) -> Result<Option<Picture>> {
+    /// The next frame; `None` after the last one.
+    fn next_frame(&mut self) -> Result<Option<Image>> {
         let image = read_pnm(&mut self.pipe, self.color).map_err(|e| match e.kind() {
-            io::ErrorKind::UnexpectedEof => self.lost("a frame ends in its middle"),
+            io::ErrorKind::UnexpectedEof => self.abort("a frame is truncated"),
             _ => Error::io(self.path, e),
         })?;
         self.frames += u64::from(image.is_some());
         Ok(image)
     }
 
-    /// Ends a decoder that has given its last frame; fails unless it ended well.
+    /// Waits for the end of a decoder after its last frame; fails unless it exited successfully.
     fn finish(mut self) -> Result<()> {
-        // Were there more frames after all, it would wait for somebody to read them.
+        // The decoder would block if it wrote another frame.
         drop(self.pipe);
         let status = self.child.wait().map_err(|e| Error::io(self.path, e))?;
-        let words = self.complaints.join().unwrap_or_default();
-        let words = last_words(&words);
+        let errors = stderr_tail(&self.errors.join().unwrap_or_default());
         let (path, frames) = (self.path, self.frames);
-        if !status.success() || !words.is_empty() {
-            let words = if words.is_empty() { format!("it ended with {status}") } else { words };
-            return Err(damaged(path, frames, &format!("ffmpeg says: {words}")));
+        if !status.success() || !errors.is_empty() {
+            let errors = if errors.is_empty() { status.to_string() } else { errors };
+            return Err(incomplete(path, frames, &format!("ffmpeg failed: {errors}")));
         }
         match self.declared.frames {
-            Some(declared) if (frames as f64) < DECLARED_SHARE * declared as f64 - DECLARED_SLACK => {
-                Err(damaged(path, frames, &format!("the file declares {declared}")))
+            Some(declared) if (frames as f64) < MIN_DECODED_FRACTION * declared as f64 - FRAME_COUNT_SLACK => {
+                Err(incomplete(path, frames, &format!("the file declares {declared} frames")))
             }
-            _ if frames == 0 => Err(damaged(path, frames, "the video stream is empty")),
+            _ if frames == 0 => Err(incomplete(path, frames, "the video stream is empty")),
             _ => Ok(()),
         }
     }
 
-    /// Ends a decoder of which no more frames are wanted.
+    /// Stops a decoder before its last frame.
     fn stop(mut self) {
-        // It may have ended by itself meanwhile.
+        // Fails if the decoder has exited, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = self.complaints.join();
+        let _ = self.errors.join();
     }
 
-    fn lost(&mut self, what: &str) -> Error {
+    fn abort(&mut self, cause: &str) -> Error {
         let _ = self.child.kill();
-        damaged(self.path, self.frames, what)
+        incomplete(self.path, self.frames, cause)
     }
 }
 
-/// Decodes the chosen frames of a video; also their rate per second, if the file declares one.
-pub(crate) fn spool_video(path: &Path, options: &ClipOptions) -> Result<(Spooled, Option<f64>)> {
-    // Gray levels are the decoder's own, whether colours are wanted or not; so there is a decoder for each.
+/// Decodes the selected frames of a video. Also returns their number per second, if the file declares a rate.
+pub(crate) fn spool_video(path: &Path, options: &ClipOptions) -> Result<(DecodedFrames, Option<f64>)> {
+    // One decoder per color format: gray levels then do not depend on whether colors are requested.
     let start = |color: &Color| Decoder::start(path, *color);
-    let mut decoders = options.views().iter().map(start).collect::<Result<Vec<_>>>()?;
-    let rate = decoders[0].declared().rate.map(|rate| rate / options.every as f64);
+    let mut decoders = options.formats().iter().map(start).collect::<Result<Vec<_>>>()?;
+    let rate = decoders[0].declared().rate.map(|rate| rate / options.stride as f64);
     let mut spool = Spool::new(path, options)?;
     let mut count = 0;
     loop {
-        if options.past(count) {
+        if options.is_past_end(count) {
             decoders.into_iter().for_each(Decoder::stop);
             break;
         }
-        let views = decoders.iter_mut().map(Decoder::next_frame).collect::<Result<Option<Vec<_>>>>()?;
-        let Some(views) = views else {
+        let images = decoders.iter_mut().map(Decoder::next_frame).collect::<Result<Option<Vec<_>>>>()?;
+        let Some(images) = images else {
             decoders.into_iter().try_for_each(Decoder::finish)?;
             break;
         };
-        if options.takes(count) {
-            spool.add(&views, count as u64)?;
+        if options.selects(count) {
+            spool.add(&images, count as u64)?;
         }
         count += 1;
     }
-    options.require_inside(path, count)?;
+    options.check_range(path, count)?;
     Ok((spool.finish()?, rate))
 }
 
-fn damaged(path: &Path, frames: u64, why: &str) -> Error {
-    Error::broken(
+/// The [`Error::CorruptFile`] of a video that was not decoded completely.
+fn incomplete(path: &Path, frames: u64, cause: &str) -> Error {
+    Error::corrupt_file(
         path,
         format!(
-            "the video could not be decoded to its end: {frames} frames came, then {why}; a part is not taken for the whole. \
-             If that part is what you want, convert it first: ffmpeg -i INPUT -c:v ffv1 part.mkv"
+            "cannot decode the video completely: got {frames} frames, {cause}; to use this part, convert it first with \
+             `ffmpeg -i INPUT -c:v ffv1 part.mkv`"
         ),
     )
 }
 
-/// The rate and the number of frames that the file declares; fails when it is no video.
-fn probe(path: &Path) -> Result<Declared> {
+/// Reads the declared properties of a video; fails if the file is not a video.
+fn probe(path: &Path) -> Result<VideoInfo> {
     let output = tool("ffprobe", path, &[])
         .args(["-select_streams", "v:0", "-show_entries", "stream=avg_frame_rate,nb_frames"])
         .args(["-of", "default=noprint_wrappers=1"])
@@ -161,24 +166,27 @@ fn probe(path: &Path) -> Result<Declared> {
         .map_err(|e| cannot_start("ffprobe", path, &e))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
-        let words = last_words(&output.stderr);
-        return Err(Error::broken(path, format!("this is not a video that ffmpeg reads; it says: {words}")));
+        let errors = stderr_tail(&output.stderr);
+        return Err(Error::corrupt_file(path, format!("ffmpeg does not recognize the file as a video: {errors}")));
     }
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     if field("avg_frame_rate").is_none() {
-        return Err(Error::broken(path, "the file holds no video stream; give a video, a folder of images or an .npy"));
+        return Err(Error::corrupt_file(
+            path,
+            "the file has no video stream; pass a video, a folder of images or a .npy array",
+        ));
     }
     let rate = field("avg_frame_rate").and_then(|rate| {
         let (frames, seconds) = rate.split_once('/')?;
         Some(frames.parse::<f64>().ok()? / seconds.parse::<f64>().ok()?)
     });
-    Ok(Declared {
+    Ok(VideoInfo {
         rate: rate.filter(|rate| rate.is_finite() && *rate > 0.0),
         frames: field("nb_frames").and_then(|count| count.parse().ok()),
     })
 }
 
-/// A program of the ffmpeg family that reads this file and nothing else: no network, no other files it may name.
+/// A command of the ffmpeg family that may read files but not the network, with this file as input.
 fn tool(program: &str, path: &Path, options: &[&str]) -> Command {
     let mut input = std::ffi::OsString::from("file:");
     input.push(path);
@@ -189,27 +197,27 @@ fn tool(program: &str, path: &Path, options: &[&str]) -> Command {
 }
 
 fn cannot_start(program: &str, path: &Path, error: &io::Error) -> Error {
-    let why = if error.kind() == io::ErrorKind::NotFound {
+    let problem = if error.kind() == io::ErrorKind::NotFound {
         format!(
             "the program {program} is not installed, which reads video; install it with `apt install ffmpeg`, `brew install \
              ffmpeg` or `winget install ffmpeg`, or give a folder of images or an (n, height, width) .npy"
         )
     } else {
-        format!("the program {program} cannot be started: {error}")
+        format!("cannot start the program {program}: {}", os_error_text(error))
     };
-    Error::io(path, io::Error::new(error.kind(), why))
+    Error::io(path, io::Error::new(error.kind(), problem))
 }
 
-/// The end of what a program said, on one line.
-pub(crate) fn last_words(bytes: &[u8]) -> String {
+/// The end of the error output of a program, on one line.
+pub(crate) fn stderr_tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let joined = lines.join("; ");
-    let skip = joined.chars().count().saturating_sub(LAST_WORDS);
+    let skip = joined.chars().count().saturating_sub(STDERR_TAIL_CHARS);
     joined.chars().skip(skip).collect()
 }
 
-/// What the programs call a way to store pixels.
+/// The ffmpeg name of a color format.
 pub(crate) fn pixel_format(color: Color) -> &'static str {
     match color {
         Color::Gray => "gray",
@@ -217,28 +225,28 @@ pub(crate) fn pixel_format(color: Color) -> &'static str {
     }
 }
 
-/// The next PGM or PPM image of a stream, or nothing at its end.
-fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Picture>> {
+/// Reads the next PGM or PPM image of a stream; `None` at its end.
+fn read_pnm(stream: &mut impl BufRead, color: Color) -> io::Result<Option<Image>> {
     if stream.fill_buf()?.is_empty() {
         return Ok(None);
     }
-    let mut words = [0usize; 3];
+    let mut fields = [0usize; 3];
     let mut magic = [0; 2];
     stream.read_exact(&mut magic)?;
-    for word in &mut words {
-        *word = read_number(stream)?;
+    for field in &mut fields {
+        *field = read_number(stream)?;
     }
-    let [width, height, white] = words;
+    let [width, height, white] = fields;
     let expected = if color == Color::Gray { b"P5" } else { b"P6" };
     if &magic != expected || white != 255 || width == 0 || height == 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the decoder sent something that is no such image"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "expected a PGM or PPM image from the decoder"));
     }
     let mut pixels = vec![0; width * height * color.channels()];
     stream.read_exact(&mut pixels)?;
-    Ok(Some(Picture { height, width, color, pixels }))
+    Ok(Some(Image { height, width, color, pixels }))
 }
 
-/// A number between spaces; the one space after it is taken, too.
+/// Reads a number and the whitespace character after it.
 fn read_number(stream: &mut impl BufRead) -> io::Result<usize> {
     let mut number: Option<usize> = None;
     loop {
@@ -246,12 +254,17 @@ fn read_number(stream: &mut impl BufRead) -> io::Result<usize> {
         stream.read_exact(&mut byte)?;
         match (byte[0], number) {
             (digit @ b'0'..=b'9', _) => {
-                let so_far = number.unwrap_or(0);
-                number = Some((so_far * 10 + usize::from(digit - b'0')).min(1 << 20));
+                let value = number.unwrap_or(0);
+                number = Some((value * 10 + usize::from(digit - b'0')).min(1 << 20));
             }
             (b' ' | b'\n' | b'\t' | b'\r', None) => {}
             (b' ' | b'\n' | b'\t' | b'\r', Some(number)) => return Ok(number),
-            _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "a size that is no number")),
+            _ => {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "expected an integer in the header of an image",
+                ));
+            }
         }
     }
 }
@@ -261,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_say_their_size() {
+    fn images_with_headers_are_read_from_a_stream() {
         let mut stream: &[u8] = b"P5\n3 2\n255\nabcdefP5\n1 1\n255\n\nP5\n2 2\n255\nxyz";
         let mut next = || read_pnm(&mut stream, Color::Gray);
         let first = next().unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! The writer of videos through the program `ffmpeg`; the file is renamed into place when complete.
+//! Writer of videos by the program `ffmpeg`; a video is renamed into place when complete.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -9,30 +9,32 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 use tempfile::TempPath;
 
-use crate::clip::picture::Color;
-use crate::clip::video_reader::{last_words, pixel_format};
+use crate::clip::image::Color;
+use crate::clip::video_reader::{pixel_format, stderr_tail};
 use crate::output::write::cannot_write;
+use crate::system::os_error::os_error_text;
 
-/// A video in the making (`.mp4`).
+/// A video (`.mp4`) that is being written.
 #[derive(Debug)]
 pub struct MovieWriter {
     path: PathBuf,
-    /// Removes the temporary file unless it has got its name.
+    /// The temporary file, removed unless it is renamed into place.
     temporary: Option<TempPath>,
     child: Child,
-    complaints: Option<JoinHandle<Vec<u8>>>,
+    /// Thread that collects the error output.
+    errors: Option<JoinHandle<Vec<u8>>>,
 }
 
 impl MovieWriter {
-    /// Whether this machine can make videos.
+    /// True if the program `ffmpeg` can be run.
     pub fn available() -> bool {
-        let mut ask = Command::new("ffmpeg");
-        ask.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        ask.status().is_ok_and(|status| status.success())
+        let mut command = Command::new("ffmpeg");
+        command.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
     }
 
-    /// Starts a video of frames of this height and width at a rate of frames a second. Sides become even, as players want them:
-    /// a last column or row is black.
+    /// Starts a video of frames of this height and width with `rate` frames per second. An odd side is padded by one black
+    /// row or column, since players require even sides.
     pub fn create(path: impl AsRef<Path>, (height, width): (usize, usize), rate: f64, color: Color) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
@@ -61,53 +63,53 @@ impl MovieWriter {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| cannot_write(&path, &e))?;
-        let mut errors = child.stderr.take().expect("it is piped");
-        let complaints = std::thread::spawn(move || {
-            let mut words = Vec::new();
-            let _ = errors.read_to_end(&mut words);
-            words
+        let mut errors = child.stderr.take().expect("stderr is piped");
+        let errors = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = errors.read_to_end(&mut text);
+            text
         });
-        Ok(Self { path, temporary: Some(temporary), child, complaints: Some(complaints) })
+        Ok(Self { path, temporary: Some(temporary), child, errors: Some(errors) })
     }
 
     /// Adds a frame.
     pub fn add(&mut self, pixels: &[u8]) -> Result<()> {
-        let pipe = self.child.stdin.as_mut().expect("it is open until the end");
+        let pipe = self.child.stdin.as_mut().expect("stdin is open until `complete`");
         match pipe.write_all(pixels) {
             Ok(()) => Ok(()),
-            Err(error) => Err(self.failed(&error.to_string())),
+            Err(error) => Err(self.failed(&os_error_text(&error))),
         }
     }
 
-    /// Ends the video, to which nothing can be added any more; from then on only the name is missing, which takes no room.
+    /// Finishes the encoding. No frame can be added afterwards, and the remaining rename needs no disk space.
     pub fn complete(&mut self) -> Result<()> {
         drop(self.child.stdin.take());
         let status = self.child.wait().map_err(|e| cannot_write(&self.path, &e))?;
         if !status.success() {
-            return Err(self.failed(&format!("ffmpeg ended with {status}")));
+            return Err(self.failed(&format!("ffmpeg failed: {status}")));
         }
         Ok(())
     }
 
-    /// Ends the video and gives it its name.
+    /// Finishes the encoding and renames the video into place.
     pub fn finish(mut self) -> Result<()> {
         self.complete()?;
-        let written = self.temporary.take().expect("it is there until the end");
-        written.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
+        let temporary = self.temporary.take().expect("only `finish` takes it");
+        temporary.persist(&self.path).map_err(|e| cannot_write(&self.path, &e.error))
     }
 
-    fn failed(&mut self, what: &str) -> Error {
+    fn failed(&mut self, cause: &str) -> Error {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        let words = self.complaints.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
-        let words = last_words(&words);
-        cannot_write(&self.path, &io::Error::other(if words.is_empty() { what.to_string() } else { words }))
+        let errors = self.errors.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
+        let errors = stderr_tail(&errors);
+        cannot_write(&self.path, &io::Error::other(if errors.is_empty() { cause.to_string() } else { errors }))
     }
 }
 
 impl Drop for MovieWriter {
     fn drop(&mut self) {
-        // A video that is not finished is not wanted; one that is has no child any more.
+        // Stops the encoder of a video that was not finished; the encoder of a finished one has exited.
         drop(self.child.stdin.take());
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,9 +1,9 @@
-//! Large pieces of a file, read past the system's cache where the file system allows it.
+//! Direct I/O (`O_DIRECT`): large reads that bypass the page cache where the file system supports it.
 //!
-//! A pass over a file that does not fit into memory finds nothing in the cache that the pass before left there, so
-//! filling it costs a copy of every byte and pushes out what others need. Direct reads go from the disk into the
-//! buffer. They must begin and end on pages, so a buffer holds a little more than was asked for. Where direct reads are
-//! refused, the file is read through the cache, and the pages are given back at once.
+//! A pass over a file that does not fit into memory finds none of its pages in the page cache, so filling the cache copies
+//! every byte for nothing and evicts pages of other processes. Direct reads transfer from disk into the buffer. They must
+//! start and end at page boundaries, so a buffer is slightly larger than the requested range. Where direct I/O is not
+//! supported, the file is read through the page cache, and its pages are released at once.
 
 use std::fs::File;
 use std::io;
@@ -12,62 +12,65 @@ use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
 
+use crate::system::os_error::os_error_text;
 use crate::system::pread::length;
 
-/// Direct reads begin and end on multiples of this, in the file and in memory.
+/// Alignment of direct reads in bytes, in the file and in memory.
 const PAGE: usize = 4096;
 
-/// Memory that direct reads can fill, and the piece of a file in it.
+/// A buffer for direct reads, and the range of it that contains the requested bytes.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     memory: Vec<u8>,
-    /// Where the piece lies in the memory.
-    held: Range<usize>,
+    /// Position of the requested bytes in `memory`.
+    range: Range<usize>,
 }
 
 impl Buffer {
-    /// Bytes that a buffer takes for pieces of this many bytes: the pages at both ends, and the way to the first page.
-    pub(crate) fn bytes_for(piece: usize) -> usize {
-        piece + 3 * PAGE
+    /// Size in bytes of a buffer for reads of `length` bytes: with the pages at both ends, and the alignment of the start.
+    pub(crate) fn bytes_for(length: usize) -> usize {
+        length + 3 * PAGE
     }
 
-    /// Room for pieces of this many bytes.
-    pub(crate) fn new(piece: usize) -> Self {
-        Self { memory: vec![0; Self::bytes_for(piece)], held: 0..0 }
+    /// A buffer for reads of at most `length` bytes.
+    pub(crate) fn new(length: usize) -> Self {
+        Self { memory: vec![0; Self::bytes_for(length)], range: 0..0 }
     }
 
-    /// The piece that was read last.
-    pub(crate) fn piece(&self) -> &[u8] {
-        &self.memory[self.held.clone()]
+    /// The bytes of the last read.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.memory[self.range.clone()]
     }
 
-    /// Makes numbers of `size` bytes usable where they lie: on a multiple of their size, in the order of this machine.
-    pub(crate) fn settle(&mut self, size: usize, swap: bool) {
-        let past = (self.memory.as_ptr() as usize + self.held.start) % size;
-        if past != 0 {
-            // There is room: the memory begins before the first page, which is a multiple of any size.
-            let start = self.held.start - past;
-            self.memory.copy_within(self.held.clone(), start);
-            self.held = start..start + self.held.len();
+    /// Makes elements of `size` bytes usable in place: aligns them, and swaps their bytes if `swap` is set.
+    pub(crate) fn align(&mut self, size: usize, swap: bool) {
+        let offset = (self.memory.as_ptr() as usize + self.range.start) % size;
+        if offset != 0 {
+            // The new start is not before the first page, whose address is a multiple of any element size.
+            let start = self.range.start - offset;
+            self.memory.copy_within(self.range.clone(), start);
+            self.range = start..start + self.range.len();
         }
         if swap {
-            self.memory[self.held.clone()].chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            self.memory[self.range.clone()].chunks_exact_mut(size).for_each(<[u8]>::reverse);
         }
     }
 }
 
-/// A file for large reads at any place, by any thread.
+/// A file for large positioned reads by several threads.
 #[derive(Debug)]
 pub(crate) struct DirectFile {
     path: PathBuf,
+    /// The file with reads through the page cache.
     cached: File,
+    /// The file with direct reads, if these are supported.
     direct: Option<File>,
-    /// Its length when it was opened.
+    /// Length of the file in bytes when it was opened.
     bytes: u64,
 }
 
 impl DirectFile {
-    /// Takes an open file; `direct` opens it once more, past the cache, if that can be had.
+    /// Takes an open file and opens it a second time for direct reads, if these are supported.
     pub(crate) fn new(path: &Path, cached: File, bytes: u64) -> Self {
         let direct = open_direct(path, &cached);
         if direct.is_none() {
@@ -76,73 +79,71 @@ impl DirectFile {
         Self { path: path.to_path_buf(), cached, direct, bytes }
     }
 
-    /// Whether reads go past the cache.
+    /// True if reads bypass the page cache.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct.is_some()
     }
 
-    /// Reads a piece of the file; a file that ends before it is an error with the byte.
-    pub(crate) fn read(&self, piece: Range<u64>, buffer: &mut Buffer) -> Result<()> {
+    /// Reads a range of bytes; the error of a file that is too short names the byte where it ends.
+    pub(crate) fn read(&self, range: Range<u64>, buffer: &mut Buffer) -> Result<()> {
         let page = PAGE as u64;
-        let start = piece.start / page * page;
-        let wanted = (piece.end - start) as usize;
+        let start = range.start / page * page;
+        let count = (range.end - start) as usize;
         let first = buffer.memory.as_ptr().align_offset(PAGE);
-        let into = &mut buffer.memory[first..first + wanted.next_multiple_of(PAGE)];
+        let into = &mut buffer.memory[first..first + count.next_multiple_of(PAGE)];
         let filled = match &self.direct {
-            // Some file systems open files for direct reads and then refuse them.
-            Some(direct) => match fill(direct, into, wanted, start) {
-                Err((_, error)) if error.kind() == io::ErrorKind::InvalidInput => {
-                    self.through_cache(into, wanted, start)
-                }
+            // Some file systems open a file for direct reads and then reject the reads.
+            Some(direct) => match fill(direct, into, count, start) {
+                Err((_, error)) if error.kind() == io::ErrorKind::InvalidInput => self.read_cached(into, count, start),
                 filled => filled,
             },
-            None => self.through_cache(into, wanted, start),
+            None => self.read_cached(into, count, start),
         };
         let filled = filled.map_err(|(at, error)| {
-            let what = format!("{} bytes from byte {at} on cannot be read: {error}", piece.end - at);
-            Error::io(&self.path, io::Error::new(error.kind(), what))
+            let problem = format!("cannot read {} bytes at byte {at}: {}", range.end - at, os_error_text(&error));
+            Error::io(&self.path, io::Error::new(error.kind(), problem))
         })?;
-        if filled < wanted {
-            return Err(self.ended(start + filled as u64, &piece));
+        if filled < count {
+            return Err(self.truncated(start + filled as u64, &range));
         }
-        let offset = first + (piece.start - start) as usize;
-        buffer.held = offset..offset + (piece.end - piece.start) as usize;
+        let offset = first + (range.start - start) as usize;
+        buffer.range = offset..offset + (range.end - range.start) as usize;
         Ok(())
     }
 
-    fn through_cache(&self, into: &mut [u8], wanted: usize, start: u64) -> Filled {
-        let filled = fill(&self.cached, into, wanted, start);
-        give_back(&self.cached, start, wanted as u64);
+    fn read_cached(&self, into: &mut [u8], count: usize, start: u64) -> FillResult {
+        let filled = fill(&self.cached, into, count, start);
+        release_pages(&self.cached, start, count as u64);
         filled
     }
 
-    fn ended(&self, at: u64, piece: &Range<u64>) -> Error {
+    fn truncated(&self, at: u64, range: &Range<u64>) -> Error {
         let now = match length(&self.path, &self.cached) {
             Ok(now) => now,
             Err(error) => return error,
         };
-        let why = format!(
-            "the file ends at byte {at} where bytes {} to {} were expected; it had {} bytes when it was opened and has {now} \
-             now: another process changed it; run again when it is complete",
-            piece.start, piece.end, self.bytes
+        let problem = format!(
+            "the file ends at byte {at}, expected bytes {}..{}; it had {} bytes when it was opened and has {now} now; run again \
+             when no other process writes it",
+            range.start, range.end, self.bytes
         );
-        Error::io(&self.path, io::Error::new(io::ErrorKind::UnexpectedEof, why))
+        Error::io(&self.path, io::Error::new(io::ErrorKind::UnexpectedEof, problem))
     }
 }
 
-/// How many bytes were read, or the byte of the file that could not be.
-type Filled = std::result::Result<usize, (u64, io::Error)>;
+/// Number of bytes read, or the byte of the file at which the read failed and the error.
+type FillResult = std::result::Result<usize, (u64, io::Error)>;
 
-/// Reads until `wanted` bytes are there or the file ends.
-fn fill(file: &File, into: &mut [u8], wanted: usize, start: u64) -> Filled {
+/// Reads `count` bytes, or fewer if the file ends.
+fn fill(file: &File, into: &mut [u8], count: usize, start: u64) -> FillResult {
     let mut filled = 0;
-    while filled < wanted {
+    while filled < count {
         let at = start + filled as u64;
         match read_at(file, &mut into[filled..], at) {
             Ok(0) => break,
-            Ok(count) => filled += count,
+            Ok(bytes) => filled += bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Past a page that is not full there is nothing, and direct reads cannot begin there.
+            // An incomplete page is the last one, and a direct read cannot start within a page.
             Err(_) if !filled.is_multiple_of(PAGE) => break,
             Err(error) => return Err((at, error)),
         }
@@ -160,7 +161,7 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, into, at)
 }
 
-/// The same file once more, for direct reads; nothing where the system has none, or where the path holds another file by now.
+/// Opens a file a second time for direct reads; `None` if they are not supported, or if the path is another file by now.
 #[cfg(target_os = "linux")]
 fn open_direct(path: &Path, opened: &File) -> Option<File> {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -176,12 +177,12 @@ fn open_direct(_: &Path, _: &File) -> Option<File> {
 
 #[cfg(target_os = "linux")]
 fn advise_sequential(file: &File) {
-    // It is advice: a system that declines it reads all the same.
+    // Only a hint: reads work without it.
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::Sequential);
 }
 
 #[cfg(target_os = "linux")]
-fn give_back(file: &File, start: u64, bytes: u64) {
+fn release_pages(file: &File, start: u64, bytes: u64) {
     let _ = rustix::fs::fadvise(file, start, std::num::NonZeroU64::new(bytes), rustix::fs::Advice::DontNeed);
 }
 
@@ -189,4 +190,4 @@ fn give_back(file: &File, start: u64, bytes: u64) {
 fn advise_sequential(_: &File) {}
 
 #[cfg(not(target_os = "linux"))]
-fn give_back(_: &File, _: u64, _: u64) {}
+fn release_pages(_: &File, _: u64, _: u64) {}

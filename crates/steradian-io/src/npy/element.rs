@@ -1,13 +1,13 @@
-//! Element types in files: their numpy names, and their bytes in either order.
+//! Element types of files: numpy names, and conversion from and to bytes of either byte order.
 
 use std::mem::size_of;
 
-use steradian::BlockElement;
+use steradian::data::BlockElement;
 
 use sealed::AnyBits;
 
 pub(crate) mod sealed {
-    /// Types of which every bit pattern is a value; no crate outside can add one, which makes the cast in `mmap.rs` sound.
+    /// Types for which every bit pattern is a value. Sealed: the cast in `mmap.rs` is sound only for such types.
     pub trait AnyBits {}
 
     impl AnyBits for u8 {}
@@ -16,18 +16,18 @@ pub(crate) mod sealed {
     impl AnyBits for f64 {}
 }
 
-/// A number type that files are read and written in: `u8`, `u16`, `f32` and `f64`, and no other.
+/// An element type of files: `u8`, `u16`, `f32` or `f64`.
 pub trait FileElement: BlockElement + AnyBits {
-    /// The type's name in a `.npy` header, little-endian.
+    /// Name of the type in a `.npy` header, little-endian.
     const DESCR: &'static str;
 
-    /// The number whose bytes these are; `bytes` holds exactly one.
+    /// Decodes one element; the length of `bytes` is its size.
     fn decode(bytes: &[u8], big_endian: bool) -> Self;
 
-    /// The nearest number of this type; integers end at their smallest and largest.
+    /// The nearest value of this type; integers saturate.
     fn narrow(number: f64) -> Self;
 
-    /// Writes the number's little-endian bytes; `bytes` has room for exactly one.
+    /// Encodes the element as little-endian; the length of `bytes` is its size.
     fn encode(self, bytes: &mut [u8]);
 }
 

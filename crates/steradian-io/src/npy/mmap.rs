@@ -1,18 +1,18 @@
-//! Memory-mapped files, and bytes reinterpreted as numbers; but for `malloc.rs`, all unsafe code of this crate is here.
+//! Memory-mapped files, and bytes reinterpreted as elements; with `malloc.rs`, this file has all unsafe code of the crate.
 //!
-//! # When another process shortens a mapped file
+//! # When another process truncates a mapped file
 //!
-//! The system keeps no private copy: pages past the new end are gone, and touching one raises `SIGBUS`, which ends a
-//! process at once. Two things stand against that.
+//! The mapping is not a private copy: access to a page after the new end raises `SIGBUS`, which terminates the process.
+//! There are two precautions:
 //!
-//! - Every visit first asks the length of the open file. A file that is already shorter than it was is an error that
-//!   names both lengths.
-//! - A file that is shortened *during* a visit cannot be caught so. A program that has called [`report_truncation`]
-//!   then ends with one line on the standard error and exit code 4. Without the call it ends by the bare signal.
+//! - Every visit first checks the length of the open file. If the file is shorter than before, the visit returns an error
+//!   with both lengths.
+//! - A truncation *during* a visit cannot be detected this way. If the program has called [`install_sigbus_handler`], it
+//!   then exits with one line on the standard error and exit code 4; otherwise the signal terminates it.
 //!
-//! A file that is *rewritten in place* at the same length is not noticed: the numbers are those found at the time of
-//! each pass. A file that is *replaced* (written anew and renamed, as this crate's own outputs are) does no harm: the
-//! mapping keeps the old one.
+//! A file that is *rewritten in place* with the same length is not detected: each pass reads the current content. A file
+//! that is *replaced* (written and renamed, as the outputs of this crate are) is harmless: the mapping still refers to the
+//! old file.
 
 #![allow(unsafe_code)]
 
@@ -27,72 +27,70 @@ use steradian::{Error, Result};
 use crate::npy::element::FileElement;
 use crate::system::pread::{changed_length, length};
 
-/// Files of at least this many bytes give their pages back after each visit, so that a long pass does not count the
-/// whole file as this process's memory. The pages stay in the system's cache and return at about 0.05 s per GiB, which
-/// smaller files are spared.
-const RELEASE_FROM: usize = 256 << 20;
-/// A smaller file is announced by pieces of so many bytes, each once: its pages stay. A pass over all pairs of rows visits them many
-/// times, and having the system look for them each time was 6 % of a fit of 633 x 20480.
-const PIECE: usize = 1 << 20;
+/// Size in bytes from which a file releases its pages after each visit (`MADV_DONTNEED`), so that a long pass does not count
+/// the whole file as memory of this process. The pages remain in the page cache; mapping them again takes about 0.05 s
+/// per GiB, which smaller files avoid.
+const RELEASE_THRESHOLD: usize = 256 << 20;
+/// Unit in bytes of the `madvise` hints for smaller files, one hint per chunk, since their pages remain mapped. A pair pass
+/// visits each row many times; a hint per visit took 6 % of the time of a fit of 633 x 20480.
+const HINT_CHUNK: usize = 1 << 20;
 
-/// A whole file, mapped for reading.
+/// A file that is mapped for reading.
 #[derive(Debug)]
-pub(crate) struct Mapped {
+pub(crate) struct MappedFile {
     path: PathBuf,
     file: File,
     map: Mmap,
-    /// Which pieces were announced; none of a file that gives its pages back.
-    announced: Box<[AtomicBool]>,
+    /// True for each chunk with a hint; empty for a file that releases its pages.
+    hinted: Box<[AtomicBool]>,
 }
 
-impl Mapped {
+impl MappedFile {
     /// Maps the first `bytes` of an open file.
     pub(crate) fn new(path: &Path, file: File, bytes: u64) -> Result<Self> {
         let bytes = usize::try_from(bytes).map_err(|_| {
-            Error::asked(format!("{}: a file of {bytes} bytes is more than this machine can map", path.display()))
+            Error::invalid_argument(format!(
+                "{}: the file has {bytes} bytes, which exceeds the address space",
+                path.display()
+            ))
         })?;
-        // SAFETY: the map is read-only and private to this struct, and is only lent out as bytes or as numbers, of
-        // which every bit pattern is a value. Other processes may still change the file: a changed number is one that
-        // could as well have been there, and a shortened file is treated as the module's head says.
+        // SAFETY: the map is read-only and private to this struct, and is borrowed only as bytes or as elements, for which
+        // every bit pattern is a value. Other processes may change the file: a changed element is still a valid value, and
+        // the head of this module describes the treatment of a truncated file.
         let map = unsafe { MmapOptions::new().len(bytes).map(&file) }.map_err(|e| Error::io(path, e))?;
-        let pieces = if bytes < RELEASE_FROM { bytes.div_ceil(PIECE) } else { 0 };
-        Ok(Self {
-            path: path.to_path_buf(),
-            file,
-            map,
-            announced: (0..pieces).map(|_| AtomicBool::new(false)).collect(),
-        })
+        let chunks = if bytes < RELEASE_THRESHOLD { bytes.div_ceil(HINT_CHUNK) } else { 0 };
+        Ok(Self { path: path.to_path_buf(), file, map, hinted: (0..chunks).map(|_| AtomicBool::new(false)).collect() })
     }
 
-    /// The file's path, for messages.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Fails when the file has become shorter than what is mapped.
+    /// Fails if the file is shorter than the mapping.
     pub(crate) fn check_length(&self) -> Result<()> {
         let (opened, now) = (self.map.len() as u64, length(&self.path, &self.file)?);
         if now < opened { Err(changed_length(&self.path, opened, now)) } else { Ok(()) }
     }
 
-    /// Some bytes of the file.
+    /// A range of bytes of the file.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.map[range]
     }
 
-    /// Some bytes of the file as numbers of this machine, or nothing where they do not lie on a multiple of their size.
+    /// A range of bytes as elements of the native byte order; `None` if they are not aligned.
     pub(crate) fn elements<T: FileElement>(&self, range: Range<usize>) -> Option<&[T]> {
-        as_numbers(&self.map[range])
+        as_elements(&self.map[range])
     }
 
-    /// Says that some bytes are about to be read: one call maps their pages, instead of a fault for every few of them.
+    /// Hints that a range will be read (`MADV_POPULATE_READ`): one call maps its pages instead of one fault per few pages.
     pub(crate) fn prepare(&self, range: Range<usize>) {
-        if self.announced.is_empty() {
+        if self.hinted.is_empty() {
             return self.populate(range);
         }
-        for piece in range.start / PIECE..range.end.div_ceil(PIECE) {
-            if !self.announced[piece].swap(true, Ordering::Relaxed) {
-                self.populate(piece * PIECE..((piece + 1) * PIECE).min(self.map.len()));
+        for chunk in range.start / HINT_CHUNK..range.end.div_ceil(HINT_CHUNK) {
+            if !self.hinted[chunk].swap(true, Ordering::Relaxed) {
+                self.populate(chunk * HINT_CHUNK..((chunk + 1) * HINT_CHUNK).min(self.map.len()));
             }
         }
     }
@@ -100,23 +98,23 @@ impl Mapped {
     fn populate(&self, range: Range<usize>) {
         #[cfg(target_os = "linux")]
         if !range.is_empty() {
-            // It is advice: older systems do not know it and fault the pages in one by one.
+            // Only a hint: older kernels do not support it and map the pages one by one.
             drop(self.map.advise_range(memmap2::Advice::PopulateRead, range.start, range.len()));
         }
         #[cfg(not(target_os = "linux"))]
         let _ = range;
     }
 
-    /// Says that some bytes are not needed for now; they may be read again at any time.
+    /// Releases the pages of a range (`MADV_DONTNEED`); they can be read again at any time.
     pub(crate) fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
-        if self.announced.is_empty() && !range.is_empty() {
-            // SAFETY: the mapping is shared, read-only and backed by the file, so a page given back returns with the
-            // file's content when it is touched again, also under a borrow held by another thread.
+        if self.hinted.is_empty() && !range.is_empty() {
+            // SAFETY: the mapping is shared, read-only and backed by the file, so a released page has the content of the
+            // file when it is accessed again, also through a borrow of another thread.
             let done = unsafe {
                 self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len())
             };
-            // It is advice: when the system declines, only its own bookkeeping differs.
+            // Only a hint: a failure does not change the content.
             drop(done);
         }
         #[cfg(not(unix))]
@@ -124,23 +122,22 @@ impl Mapped {
     }
 }
 
-/// Bytes as numbers of this machine, or nothing where they do not lie on a multiple of their size.
-pub(crate) fn as_numbers<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
-    // SAFETY: every bit pattern is a value of T (`AnyBits`, which is sealed), and `align_to` only calls those bytes T that lie on its
-    // alignment.
-    let (before, numbers, after) = unsafe { bytes.align_to::<T>() };
-    (before.is_empty() && after.is_empty()).then_some(numbers)
+/// Bytes as elements of the native byte order; `None` if they are not aligned or not a multiple of the element size.
+pub(crate) fn as_elements<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: every bit pattern is a value of T (`AnyBits`, which is sealed), and `align_to` casts only aligned bytes.
+    let (before, elements, after) = unsafe { bytes.align_to::<T>() };
+    (before.is_empty() && after.is_empty()).then_some(elements)
 }
 
-/// Makes a file that is cut short while it is being read end the process with a clear line and exit code 4.
+/// Installs a handler for `SIGBUS`: the process exits with one line and exit code 4 if a mapped file is truncated while it
+/// is read.
 ///
-/// It installs a handler for `SIGBUS`, so it belongs at the start of a program, never in a library. On systems without
-/// signals it does nothing.
-pub fn report_truncation() {
+/// Call it at the start of a program, never in a library. On systems without signals it does nothing.
+pub fn install_sigbus_handler() {
     #[cfg(unix)]
     {
-        // SAFETY: `action` is a plain C struct for which zero bytes are a valid start; the handler is an `extern "C"`
-        // function of the one-argument form (no SA_SIGINFO) and calls only what is allowed in a handler.
+        // SAFETY: `action` is a plain C struct for which zero bytes are a valid value; the handler is an `extern "C"`
+        // function of the one-argument form (no SA_SIGINFO) and calls only async-signal-safe functions.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = on_bus_error as extern "C" fn(libc::c_int) as libc::sighandler_t;
@@ -153,7 +150,7 @@ pub fn report_truncation() {
 
 #[cfg(unix)]
 extern "C" fn on_bus_error(_signal: libc::c_int) {
-    const LINE: &[u8] = b"error: a file was cut short by another process while it was being read, or its disk failed; \
+    const LINE: &[u8] = b"error: a file was truncated by another process while it was read, or its disk failed; \
         run again when the file is complete\n";
     // SAFETY: `write` and `_exit` are async-signal-safe, and LINE is a constant of its own length.
     unsafe {

@@ -1,4 +1,4 @@
-//! `.npy` arrays: mapped or streamed.
+//! `.npy` arrays: memory-mapped or streamed.
 
 pub(crate) mod direct_io;
 pub(crate) mod element;

@@ -1,71 +1,75 @@
 //! The header of a `.npy` file, versions 1 to 3, read and validated.
 //!
-//! A header is a magic, a version, a length, and a Python dictionary with the keys `descr`, `fortran_order` and `shape`
-//! in any order. What is damaged is named by its byte; what is whole but not read is named with a remedy. Nothing is
-//! allocated by a number that was not first held against the file's length.
+//! A header consists of a magic, a version, a length, and a Python dictionary with the keys `descr`, `fortran_order` and `shape`
+//! in any order. The error of a corrupt header names the byte; the error of a valid but unsupported array names a remedy.
+//! Sizes from the header are compared with the length of the file before memory is allocated.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use steradian::{ElementType, Error, Result};
+use steradian::data::ElementType;
+use steradian::{Error, Result};
 
-use crate::system::pread::At;
+use crate::system::pread::PositionedReader;
 use crate::system::quote::quote;
 
-/// What every `.npy` file starts with.
+/// First bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// Longer headers are taken as damage; numpy itself warns from 10 000 bytes on.
-const LONGEST_HEADER: u64 = 1 << 20;
+/// Largest accepted length of the dictionary in bytes; numpy warns from 10 000 bytes on.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// numpy allows 64 dimensions.
-const MOST_DIMENSIONS: usize = 64;
+/// Largest number of dimensions, as in numpy.
+const MAX_DIMENSIONS: usize = 64;
 
-/// What a header says, held against the file's length: all of the array's bytes are there.
+/// A validated header: the file contains all bytes of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NpyHeader {
     pub(crate) element: ElementType,
     pub(crate) big_endian: bool,
     pub(crate) fortran: bool,
     pub(crate) dimensions: Vec<usize>,
-    /// Where the array starts in the file.
+    /// Position of the array in the file, in bytes.
     pub(crate) start: usize,
-    /// The array's length in bytes. More may follow, which numpy does not read either.
+    /// Length of the array in bytes. Bytes after it are ignored, as in numpy.
     pub(crate) bytes: usize,
 }
 
 impl NpyHeader {
-    /// Reads the header of an open file that has `file_bytes` bytes.
+    /// Reads and validates the header of an open file of `file_bytes` bytes.
     pub(crate) fn read(path: &Path, file: &File, file_bytes: u64) -> Result<Self> {
         let mut head = Vec::with_capacity(12);
-        At::new(file, 0).take(12).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+        PositionedReader::new(file, 0).take(12).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         let text_start = check_head(path, &head, file_bytes)?;
         let length = match text_start {
             10 => u64::from(u16::from_le_bytes([head[8], head[9]])),
             _ => u64::from(u32::from_le_bytes([head[8], head[9], head[10], head[11]])),
         };
-        if length > LONGEST_HEADER || text_start + length > file_bytes {
-            return Err(Error::broken(
+        if length > MAX_HEADER_BYTES || text_start + length > file_bytes {
+            return Err(Error::corrupt_file(
                 path,
                 format!(
-                    "byte 8: the header claims {length} bytes, but the file has {} after byte {text_start} and headers \
-                     over {LONGEST_HEADER} bytes are not read; the file is damaged",
+                    "byte 8: the header claims {length} bytes, but the file has {} after byte {text_start}, and headers over \
+                     {MAX_HEADER_BYTES} bytes are not supported; the file is corrupt",
                     file_bytes.saturating_sub(text_start)
                 ),
             ));
         }
         let mut text = Vec::with_capacity(length as usize);
-        At::new(file, text_start).take(length).read_to_end(&mut text).map_err(|e| Error::io(path, e))?;
+        PositionedReader::new(file, text_start).take(length).read_to_end(&mut text).map_err(|e| Error::io(path, e))?;
         if head[6] == 3
             && let Err(e) = std::str::from_utf8(&text)
         {
             let byte = text_start as usize + e.valid_up_to();
-            return Err(Error::broken(path, format!("byte {byte}: the header is not UTF-8 as version 3 asks")));
+            return Err(Error::corrupt_file(
+                path,
+                format!("byte {byte}: the header is not UTF-8, which version 3 requires"),
+            ));
         }
-        let mut scan = Scan { path, text: &text, at: 0, start: text_start };
+        let mut scan = DictParser { path, text: &text, at: 0, start: text_start };
         let (dtype, fortran, dimensions) = scan.dictionary()?;
-        fit(path, dtype, fortran, dimensions, text_start + length, file_bytes)
+        check_length(path, dtype, fortran, dimensions, text_start + length, file_bytes)
     }
 
     /// The shape as numpy prints it.
@@ -79,20 +83,23 @@ fn shape_text<N: std::fmt::Display>(dimensions: &[N]) -> String {
     if let [one] = &sizes[..] { format!("({one},)") } else { format!("({})", sizes.join(", ")) }
 }
 
-/// Checks magic and version; returns where the dictionary starts.
+/// Checks magic and version; returns the position of the dictionary.
 fn check_head(path: &Path, head: &[u8], file_bytes: u64) -> Result<u64> {
     let known = head.len().min(MAGIC.len());
     if head[..known] != MAGIC[..known] || head.is_empty() {
-        return Err(Error::broken(path, "byte 0: the magic of a .npy file is not there; is this a .npy file?"));
+        return Err(Error::corrupt_file(
+            path,
+            "byte 0: the magic of a .npy file is missing; check that this is a .npy file",
+        ));
     }
     let text_start = match head.get(6..8) {
         Some([1, 0]) => 10,
         Some([2 | 3, 0]) => 12,
         Some(version) => {
-            return Err(Error::broken(
+            return Err(Error::corrupt_file(
                 path,
                 format!(
-                    "byte 6: .npy version {}.{} is not known; versions 1.0, 2.0 and 3.0 are read",
+                    "byte 6: .npy version {}.{} is not supported; expected version 1.0, 2.0 or 3.0",
                     version[0], version[1]
                 ),
             ));
@@ -100,19 +107,19 @@ fn check_head(path: &Path, head: &[u8], file_bytes: u64) -> Result<u64> {
         None => 10,
     };
     if file_bytes < text_start || (head.len() as u64) < text_start {
-        return Err(Error::broken(
+        return Err(Error::corrupt_file(
             path,
             format!(
-                "byte {file_bytes}: the file ends inside its header, which needs {text_start} bytes before the \
-                 dictionary; copy the file again"
+                "byte {file_bytes}: the file ends inside its header, which has {text_start} bytes before the dictionary; copy the \
+                 file again"
             ),
         ));
     }
     Ok(text_start)
 }
 
-/// Holds shape and type against the bytes that are there.
-fn fit(
+/// Compares shape and element type with the length of the file.
+fn check_length(
     path: &Path,
     (element, big_endian): (ElementType, bool),
     fortran: bool,
@@ -130,18 +137,18 @@ fn fit(
         _ => {
             let shape = shape_text(&dimensions);
             let needed = expected.map_or_else(|| "more than 2^64".to_string(), |bytes| bytes.to_string());
-            Err(Error::broken(
+            Err(Error::corrupt_file(
                 path,
                 format!(
-                    "byte {start}: shape {shape} of {element} needs {needed} bytes, but {present} are there; the file \
-                     is cut short or its header is damaged: copy it again"
+                    "byte {start}: shape {shape} of {element} needs {needed} bytes, but {present} are there; the file is truncated or \
+                     its header is corrupt: copy it again"
                 ),
             ))
         }
     }
 }
 
-/// What a dtype string means to this reader.
+/// Element type and byte order (true for big-endian) of a dtype string; `None` if the string is not a dtype.
 fn dtype(path: &Path, descr: &str) -> Option<Result<(ElementType, bool)>> {
     let (order, plain) = match descr.chars().next()? {
         order @ ('<' | '>' | '=' | '|') => (order, &descr[1..]),
@@ -153,14 +160,14 @@ fn dtype(path: &Path, descr: &str) -> Option<Result<(ElementType, bool)>> {
         "u2" => ElementType::U16,
         "f4" => ElementType::F32,
         "f8" => ElementType::F64,
-        _ => return refusal(plain).map(|(name, remedy)| Err(refused(path, &name, remedy))),
+        _ => return unsupported_dtype(plain).map(|(name, remedy)| Err(unsupported(path, &name, remedy))),
     };
     Some(Ok((element, big_endian)))
 }
 
-/// The name and the remedy of a dtype that numpy knows and this reader does not read.
-fn refusal(plain: &str) -> Option<(String, &'static str)> {
-    const TO_DOUBLE: &str = "convert it with X.astype('float64')";
+/// Name and remedy of a numpy dtype that is not supported.
+fn unsupported_dtype(plain: &str) -> Option<(String, &'static str)> {
+    const TO_FLOAT64: &str = "convert it with X.astype('float64')";
     let kind = plain.chars().next()?;
     let size = &plain[kind.len_utf8()..];
     let bits = |name: &str, known: &[u32]| {
@@ -168,15 +175,15 @@ fn refusal(plain: &str) -> Option<(String, &'static str)> {
     };
     Some(match kind {
         'b' if size == "1" => ("bool".to_string(), "convert it with X.astype('uint8')"),
-        'i' => (bits("int", &[1, 2, 4, 8])?, TO_DOUBLE),
-        'u' => (bits("uint", &[4, 8])?, TO_DOUBLE),
+        'i' => (bits("int", &[1, 2, 4, 8])?, TO_FLOAT64),
+        'u' => (bits("uint", &[4, 8])?, TO_FLOAT64),
         'f' if size == "2" => ("float16".to_string(), "convert it with X.astype('float32')"),
-        'f' => (bits("float", &[12, 16])?, TO_DOUBLE),
+        'f' => (bits("float", &[12, 16])?, TO_FLOAT64),
         'c' => (bits("complex", &[8, 16, 24, 32])?, "take its real part, X.real, or its modulus, abs(X)"),
-        'O' => ("object".to_string(), TO_DOUBLE),
-        'S' | 'a' | 'U' => ("string".to_string(), TO_DOUBLE),
-        'M' => ("datetime64".to_string(), TO_DOUBLE),
-        'm' => ("timedelta64".to_string(), TO_DOUBLE),
+        'O' => ("object".to_string(), TO_FLOAT64),
+        'S' | 'a' | 'U' => ("string".to_string(), TO_FLOAT64),
+        'M' => ("datetime64".to_string(), TO_FLOAT64),
+        'm' => ("timedelta64".to_string(), TO_FLOAT64),
         'V' => ("void".to_string(), STRUCTURED_REMEDY),
         _ => return None,
     })
@@ -184,25 +191,26 @@ fn refusal(plain: &str) -> Option<(String, &'static str)> {
 
 const STRUCTURED_REMEDY: &str = "stack its fields into columns, np.column_stack([X[name] for name in X.dtype.names])";
 
-fn refused(path: &Path, name: &str, remedy: &str) -> Error {
-    Error::data(format!(
+fn unsupported(path: &Path, name: &str, remedy: &str) -> Error {
+    Error::invalid_data(format!(
         "{}: dtype {name} is not read (uint8, uint16, float32 and float64 are); {remedy}",
         path.display()
     ))
 }
 
-/// A reader of the dictionary, which remembers where it is.
-struct Scan<'a> {
+/// A parser of the dictionary.
+struct DictParser<'a> {
     path: &'a Path,
     text: &'a [u8],
+    /// Current position in `text`.
     at: usize,
-    /// Where the dictionary starts in the file.
+    /// Position of the dictionary in the file.
     start: u64,
 }
 
 type Entries = ((ElementType, bool), bool, Vec<u64>);
 
-impl Scan<'_> {
+impl DictParser<'_> {
     fn dictionary(&mut self) -> Result<Entries> {
         let (mut descr, mut fortran, mut shape) = (None, None, None);
         self.expect(b'{')?;
@@ -210,21 +218,21 @@ impl Scan<'_> {
             let key_at = self.at;
             let key = self.string()?;
             self.expect(b':')?;
-            let again = match &key[..] {
+            let is_duplicate = match &key[..] {
                 b"descr" => descr.replace(self.descr()?).is_some(),
                 b"fortran_order" => fortran.replace(self.boolean()?).is_some(),
                 b"shape" => shape.replace(self.sizes()?).is_some(),
                 _ => {
                     self.at = key_at;
                     return Err(self.fail(format!(
-                        "the header's key {} is not one of 'descr', 'fortran_order' and 'shape'",
+                        "key {} of the header is not one of 'descr', 'fortran_order' and 'shape'",
                         quote(&key)
                     )));
                 }
             };
-            if again {
+            if is_duplicate {
                 self.at = key_at;
-                return Err(self.fail(format!("the header's key {} comes twice", quote(&key))));
+                return Err(self.fail(format!("duplicate key {} in the header", quote(&key))));
             }
             if !self.take(b',') {
                 self.expect(b'}')?;
@@ -232,7 +240,7 @@ impl Scan<'_> {
             }
         }
         if self.peek().is_some() {
-            return Err(self.fail("the header goes on after its dictionary"));
+            return Err(self.fail("unexpected text after the dictionary of the header"));
         }
         let missing = |key: &str| self.fail(format!("the header has no key '{key}'"));
         Ok((
@@ -243,16 +251,16 @@ impl Scan<'_> {
     }
 
     fn descr(&mut self) -> Result<(ElementType, bool)> {
-        // A list describes fields, a tuple a type with a shape of its own; neither is a plain number.
+        // A list is a structured dtype, a tuple a dtype with a shape; both have several numbers per element.
         if matches!(self.peek(), Some(b'[' | b'(')) {
-            return Err(refused(self.path, "structured", STRUCTURED_REMEDY));
+            return Err(unsupported(self.path, "structured", STRUCTURED_REMEDY));
         }
         let at = self.at;
         let name = self.string()?;
-        let known = std::str::from_utf8(&name).ok().and_then(|name| dtype(self.path, name));
-        known.unwrap_or_else(|| {
+        let parsed = std::str::from_utf8(&name).ok().and_then(|name| dtype(self.path, name));
+        parsed.unwrap_or_else(|| {
             self.at = at;
-            Err(self.fail(format!("dtype {} is not known", quote(&name))))
+            Err(self.fail(format!("dtype {} is unknown", quote(&name))))
         })
     }
 
@@ -264,23 +272,23 @@ impl Scan<'_> {
                 return Ok(value);
             }
         }
-        Err(self.fail("'fortran_order' should be True or False"))
+        Err(self.fail("'fortran_order' must be True or False"))
     }
 
-    /// A tuple of sizes; as in Python, one size alone needs its comma.
+    /// A tuple of sizes; as in Python, a single size requires a comma.
     fn sizes(&mut self) -> Result<Vec<u64>> {
         if !self.take(b'(') {
-            return Err(self.fail("'shape' should be a tuple of sizes"));
+            return Err(self.fail("'shape' must be a tuple of sizes"));
         }
         let mut sizes = Vec::new();
         while !self.take(b')') {
-            if sizes.len() == MOST_DIMENSIONS {
-                return Err(self.fail(format!("'shape' has more than {MOST_DIMENSIONS} dimensions")));
+            if sizes.len() == MAX_DIMENSIONS {
+                return Err(self.fail(format!("'shape' has more than {MAX_DIMENSIONS} dimensions")));
             }
-            sizes.push(self.size()?);
+            sizes.push(self.dimension()?);
             if !self.take(b',') {
                 if sizes.len() == 1 {
-                    return Err(self.fail("'shape' should be a tuple of sizes; a tuple of one ends in ',)'"));
+                    return Err(self.fail("'shape' must be a tuple of sizes; a tuple of one size ends in ',)'"));
                 }
                 self.expect(b')')?;
                 break;
@@ -289,21 +297,21 @@ impl Scan<'_> {
         Ok(sizes)
     }
 
-    fn size(&mut self) -> Result<u64> {
+    fn dimension(&mut self) -> Result<u64> {
         let first = self.peek();
         if first == Some(b'-') {
             return Err(self.fail("a size in 'shape' is negative"));
         }
         let digits = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
-            return Err(self.fail("a size in 'shape' is not a whole number"));
+            return Err(self.fail("a size in 'shape' is not an integer"));
         }
         let number = &self.text[self.at..self.at + digits];
         let size = number.iter().try_fold(0u64, |size, digit| {
             size.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit - b'0')))
         });
         let Some(size) = size else {
-            return Err(self.fail(format!("the size {} in 'shape' is over 2^64", quote(number).replace('"', ""))));
+            return Err(self.fail(format!("size {} in 'shape' exceeds 2^64", quote(number).replace('"', ""))));
         };
         self.at += digits;
         // Python 2 wrote long integers as 3L.
@@ -313,10 +321,10 @@ impl Scan<'_> {
         Ok(size)
     }
 
-    /// A string in either kind of quotes; keys and dtypes need no escapes.
+    /// A string in single or double quotes; keys and dtypes have no escapes.
     fn string(&mut self) -> Result<Vec<u8>> {
         let Some(mark @ (b'\'' | b'"')) = self.peek() else {
-            return Err(self.fail("a string in quotes is expected here"));
+            return Err(self.fail("expected a string in quotes"));
         };
         let rest = &self.text[self.at + 1..];
         let Some(end) = rest.iter().position(|&byte| byte == mark) else {
@@ -326,7 +334,7 @@ impl Scan<'_> {
         Ok(rest[..end].to_vec())
     }
 
-    /// The next byte that is not space.
+    /// The next byte that is not whitespace.
     fn peek(&mut self) -> Option<u8> {
         while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
@@ -344,11 +352,11 @@ impl Scan<'_> {
         if self.take(byte) {
             return Ok(());
         }
-        let found = self.text.get(self.at).map_or("the header's end".to_string(), |&byte| quote(&[byte]));
-        Err(self.fail(format!("'{}' is expected in the header, not {found}", byte as char)))
+        let found = self.text.get(self.at).map_or("the end of the header".to_string(), |&byte| quote(&[byte]));
+        Err(self.fail(format!("expected '{}' in the header, got {found}", byte as char)))
     }
 
     fn fail(&self, what: impl std::fmt::Display) -> Error {
-        Error::broken(self.path, format!("byte {}: {what}", self.start + self.at as u64))
+        Error::corrupt_file(self.path, format!("byte {}: {what}", self.start + self.at as u64))
     }
 }

@@ -1,56 +1,57 @@
-//! A `.npy` array as a source: mapped, and read in place wherever its bytes allow.
+//! A `.npy` array as a source: memory-mapped, and read in place (zero-copy) where byte order and alignment allow it.
 //!
-//! | array | how a block is read |
+//! | array | access to a block |
 //! |---|---|
 //! | 2-D or 3-D, C order | in place |
 //! | 2-D, Fortran order | in place, by strides |
-//! | 3-D, Fortran order | gathered: pixel (y, x) of sample i lies at i + n (y + h x), which no single stride reaches |
-//! | bytes in the other order, or not on a multiple of their size | copied, block by block |
+//! | 3-D, Fortran order | gathered: pixel (y, x) of sample i is element i + n (y + h x), which no single stride reaches |
+//! | foreign byte order, or not aligned | copied, block by block |
 
 use std::io::Read;
 use std::mem::size_of;
 use std::ops::Range;
 use std::path::Path;
 
-use steradian::{Block, ElementType, Error, Result, Rows, Shape, Source};
+use steradian::data::{Block, ElementType, Rows, Shape};
+use steradian::{Error, Result, Source};
 
 use crate::npy::element::FileElement;
-use crate::npy::mmap::Mapped;
+use crate::npy::mmap::MappedFile;
 use crate::npy::npy_header::NpyHeader;
-use crate::system::pread::{At, open_regular};
+use crate::system::pread::{PositionedReader, open_regular};
 
 /// A 2-D array (samples x features) or a 3-D array (samples x height x width) in a `.npy` file.
 #[derive(Debug)]
 pub struct NpySource {
-    mapped: Mapped,
+    mapped: MappedFile,
     header: NpyHeader,
     shape: Shape,
 }
 
 impl NpySource {
-    /// Opens a file: reads its header and maps it; no number is read yet.
+    /// Opens a file: reads its header and maps it, without reading the elements.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (file, bytes) = open_regular(path)?;
         let header = NpyHeader::read(path, &file, bytes)?;
         let shape = sample_shape(path, &header)?;
-        let mapped = Mapped::new(path, file, bytes)?;
+        let mapped = MappedFile::new(path, file, bytes)?;
         Ok(Self { mapped, header, shape })
     }
 
-    /// Whether blocks are lent from the file itself rather than copied.
+    /// True if blocks are borrowed from the mapping instead of copied.
     pub fn in_place(&self) -> bool {
         let native = self.header.big_endian == cfg!(target_endian = "big") || self.header.element == ElementType::U8;
         let aligned = self.header.start.is_multiple_of(self.header.element.bytes());
         native && aligned && !(self.header.fortran && self.shape.image.is_some())
     }
 
-    /// Whether the array lies column after column.
+    /// True if the array is in Fortran order.
     pub(crate) fn is_fortran(&self) -> bool {
         self.header.fortran
     }
 
-    /// Where it was opened.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         self.mapped.path()
     }
@@ -62,27 +63,29 @@ impl NpySource {
     ) -> Result<()> {
         let (first, count, features) = (rows.start, rows.len(), self.shape.features);
         let all = self.header.start..self.header.start + self.header.bytes;
-        // The bytes of these rows in C order. All products stay below the file's length.
+        // The bytes of these rows in C order. No product exceeds the length of the file.
         let row_bytes = features * size_of::<T>();
         let part = all.start + first * row_bytes..all.start + rows.end * row_bytes;
-        let lend = |rows: Rows<'_, T>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>| {
+        let visit_rows = |rows: Rows<'_, T>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>| {
             visit(Block::new(first, T::block_data(rows)))
         };
         if self.header.fortran {
-            let lent = if self.in_place() { self.mapped.elements::<T>(all.clone()) } else { None };
-            return match lent {
-                Some(data) => lend(Rows::strided(data, first, count, features, 1, self.shape.samples as isize)?, visit),
-                None => lend(Rows::contiguous(&self.gather::<T>(rows), count, features)?, visit),
+            let elements = if self.in_place() { self.mapped.elements::<T>(all.clone()) } else { None };
+            return match elements {
+                Some(data) => {
+                    visit_rows(Rows::strided(data, first, count, features, 1, self.shape.samples as isize)?, visit)
+                }
+                None => visit_rows(Rows::contiguous(&self.gather::<T>(rows), count, features)?, visit),
             };
         }
         self.mapped.prepare(part.clone());
-        let lent = if self.in_place() { self.mapped.elements::<T>(part.clone()) } else { None };
-        match lent {
-            Some(data) => lend(Rows::contiguous(data, count, features)?, visit)?,
+        let elements = if self.in_place() { self.mapped.elements::<T>(part.clone()) } else { None };
+        match elements {
+            Some(data) => visit_rows(Rows::contiguous(data, count, features)?, visit)?,
             None => {
                 let decode = |bytes| T::decode(bytes, self.header.big_endian);
                 let copy: Vec<T> = self.mapped.bytes(part.clone()).chunks_exact(size_of::<T>()).map(decode).collect();
-                lend(Rows::contiguous(&copy, count, features)?, visit)?;
+                visit_rows(Rows::contiguous(&copy, count, features)?, visit)?;
             }
         }
         self.mapped.release(part);
@@ -94,7 +97,7 @@ impl NpySource {
         let (samples, features, size) = (self.shape.samples, self.shape.features, size_of::<T>());
         let mut out = vec![T::default(); rows.len() * features];
         for column in 0..features {
-            // In the file, pixels run down the columns of an image; in a sample they run along its rows.
+            // The file stores an image column by column, a sample stores it row by row.
             let feature = match self.shape.image {
                 Some((height, width)) => column % height * width + column / height,
                 None => column,
@@ -126,46 +129,46 @@ impl Source for NpySource {
     }
 }
 
-/// Fails when a source of `samples` rows is asked for rows it does not have.
+/// Fails if a range of rows exceeds a source of `samples` rows.
 pub(crate) fn check_rows(path: &Path, rows: &Range<usize>, samples: usize) -> Result<()> {
     if rows.start <= rows.end && rows.end <= samples {
         return Ok(());
     }
     let Range { start, end } = rows;
-    Err(Error::asked(format!("{}: rows {start}..{end} are asked for, but there are {samples}", path.display())))
+    Err(Error::invalid_argument(format!("{}: rows {start}..{end} exceed the {samples} rows", path.display())))
 }
 
-/// What the dimensions mean: samples first, then features or an image.
+/// The shape of the data: the first dimension is samples, the others are features or an image.
 pub(crate) fn sample_shape(path: &Path, header: &NpyHeader) -> Result<Shape> {
-    let refuse = |what: String| Err(Error::data(format!("{}: {what}", path.display())));
+    let reject = |problem: String| Err(Error::invalid_data(format!("{}: {problem}", path.display())));
     let shape = header.shape_text();
-    const WANTED: &str = "an array is read as (samples, features) or (samples, height, width)";
+    const EXPECTED: &str = "an array is read as (samples, features) or (samples, height, width)";
     let (samples, features, image) = match header.dimensions[..] {
         [samples, features] => (samples, Some(features), None),
         [samples, height, width] => (samples, height.checked_mul(width), Some((height, width))),
-        [] => return refuse(format!("shape () is a single number; {WANTED}")),
+        [] => return reject(format!("shape () has 0 dimensions; {EXPECTED}")),
         [_] => {
-            return refuse(format!(
-                "shape {shape} has 1 dimension; {WANTED}: reshape it with X.reshape(1, -1) if it is one sample, with \
+            return reject(format!(
+                "shape {shape} has 1 dimension; {EXPECTED}: reshape it with X.reshape(1, -1) if it is one sample, with \
                  X.reshape(-1, 1) if it is one feature"
             ));
         }
         [samples, ..] => {
             let count = header.dimensions.len();
-            return refuse(format!(
-                "shape {shape} has {count} dimensions; {WANTED}: reshape it with X.reshape({samples}, -1)"
+            return reject(format!(
+                "shape {shape} has {count} dimensions; {EXPECTED}: reshape it with X.reshape({samples}, -1)"
             ));
         }
     };
     match features {
         Some(features) if header.bytes > 0 => Ok(Shape { samples, features, element: header.element, image }),
-        _ => refuse(format!("shape {shape} holds no numbers; {WANTED}, each at least 1")),
+        _ => reject(format!("shape {shape} has no elements; {EXPECTED}, each at least 1")),
     }
 }
 
-/// Reads a 1-D `.npy` array of any type that is read, in double precision.
+/// Reads a 1-D `.npy` array of any supported element type as f64.
 ///
-/// Numbers that are not finite are refused: the vector is meant as a center.
+/// Fails if an element is not finite: the vector is used as a center.
 pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
     let path = path.as_ref();
     let (file, bytes) = open_regular(path)?;
@@ -173,12 +176,12 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
     let (name, shape) = (path.display(), header.shape_text());
     if header.dimensions.len() != 1 {
         let count = header.dimensions.len();
-        return Err(Error::data(format!(
-            "{name}: shape {shape} has {count} dimensions where a vector has 1; save x.ravel()"
+        return Err(Error::invalid_data(format!(
+            "{name}: expected a vector with 1 dimension, got shape {shape} with {count}; save x.ravel()"
         )));
     }
     let mut data = Vec::with_capacity(header.bytes);
-    let mut part = At::new(&file, header.start as u64).take(header.bytes as u64);
+    let mut part = PositionedReader::new(&file, header.start as u64).take(header.bytes as u64);
     part.read_to_end(&mut data).map_err(|e| Error::io(path, e))?;
     let vector = match header.element {
         ElementType::U8 => widen::<u8>(&data, header.big_endian),
@@ -186,14 +189,19 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
         ElementType::F32 => widen::<f32>(&data, header.big_endian),
         ElementType::F64 => widen::<f64>(&data, header.big_endian),
     };
-    // A file cut short since its header was read shows here.
+    // The file may have been truncated after its header was read.
     if vector.len() != header.dimensions[0] {
-        let (wanted, found) = (header.dimensions[0], vector.len());
-        return Err(Error::broken(path, format!("{wanted} numbers were expected and {found} found; copy it again")));
+        let (expected, found) = (header.dimensions[0], vector.len());
+        return Err(Error::corrupt_file(
+            path,
+            format!("expected {expected} elements, got {found}; the file is truncated: copy it again"),
+        ));
     }
     match vector.iter().position(|number| !number.is_finite()) {
         None => Ok(vector),
-        Some(i) => Err(Error::data(format!("{name}: element {i} is {}; a center needs finite numbers", vector[i]))),
+        Some(i) => {
+            Err(Error::invalid_data(format!("{name}: element {i} is {}; a center requires finite values", vector[i])))
+        }
     }
 }
 

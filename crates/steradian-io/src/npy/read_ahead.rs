@@ -1,8 +1,8 @@
-//! A ring of chunks with a thread that reads ahead of a pass.
+//! A ring of chunk buffers with a read-ahead thread.
 //!
-//! A slot holds one chunk. The reader fills first what somebody waits for, then what the pass needs soonest, into slots
-//! that nobody looks at and that the pass does not need as soon. So a slot is read into while others are worked on, and
-//! memory is that of the slots, whatever the size of the file.
+//! A slot contains one chunk. The reader thread loads first the chunks that threads wait for, then those that the pass needs
+//! next, into slots that no thread uses and that the pass needs later. So one slot is filled while others are in use, and
+//! the memory is that of the slots, whatever the size of the file.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -12,128 +12,132 @@ use std::thread::JoinHandle;
 use steradian::{Error, Result};
 
 use crate::npy::direct_io::Buffer;
-use crate::npy::read_order::Order;
+use crate::npy::read_order::ReadOrder;
 
 thread_local! {
-    /// Chunks that this thread looks at. One that holds a chunk must not wait for another thread to let go of one.
-    static HELD: Cell<usize> = const { Cell::new(0) };
+    /// Number of chunks that this thread borrows. A thread that borrows a chunk must not wait until a slot is released.
+    static BORROWED: Cell<usize> = const { Cell::new(0) };
 }
 
 type Load = Box<dyn Fn(usize, &mut Buffer) -> Result<()> + Send + Sync>;
 
-/// The slots, and the thread that fills them.
+/// The slots and the reader thread that fills them.
 pub(crate) struct Ring {
-    shared: Arc<Shared>,
+    shared: Arc<ReaderShared>,
     reader: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    /// A slot was filled or let go of.
+struct ReaderShared {
+    state: Mutex<ReaderState>,
+    /// Notified when a slot was filled or released.
     changed: Condvar,
-    /// There may be something to read.
+    /// Notified when there may be a chunk to load.
     work: Condvar,
     load: Load,
     chunk_bytes: usize,
 }
 
-struct State {
+struct ReaderState {
     slots: Vec<Slot>,
-    order: Order,
-    /// Chunks that visitors wait for, first come first served.
+    order: ReadOrder,
+    /// Chunks that visitors wait for, in the order of the requests.
     waiting: Vec<usize>,
+    /// True after the reader thread has ended or was told to end.
     closed: bool,
 }
 
 struct Slot {
     chunk: Option<usize>,
-    content: Content,
+    content: ChunkContent,
 }
 
-enum Content {
-    /// Nothing of use; the memory, once it was needed.
+enum ChunkContent {
+    /// No chunk; the buffer, if it was allocated.
     Free(Option<Buffer>),
-    /// The reader has it.
+    /// The reader thread is loading the chunk.
     Loading,
+    /// A loaded chunk.
     Ready(Arc<Buffer>),
-    /// For the visitor who comes for it.
+    /// The error of a load, for the next visitor of the chunk.
     Failed(Error, Buffer),
 }
 
 impl Slot {
+    /// True if the slot is neither being filled nor borrowed.
     fn is_idle(&self) -> bool {
         match &self.content {
-            Content::Loading => false,
-            Content::Ready(buffer) => Arc::strong_count(buffer) == 1,
-            Content::Free(_) | Content::Failed(..) => true,
+            ChunkContent::Loading => false,
+            ChunkContent::Ready(buffer) => Arc::strong_count(buffer) == 1,
+            ChunkContent::Free(_) | ChunkContent::Failed(..) => true,
         }
     }
 }
 
-impl State {
+impl ReaderState {
+    /// Index of the slot of a chunk.
     fn slot_of(&self, chunk: usize) -> Option<usize> {
         self.slots.iter().position(|slot| slot.chunk == Some(chunk))
     }
 
-    /// Whether a slot may be filled with something else: nobody looks at it, nobody waits for it.
-    fn may_go(&self, slot: &Slot) -> bool {
+    /// True if a slot can be filled with another chunk: no thread uses it or waits for it.
+    fn is_replaceable(&self, slot: &Slot) -> bool {
         slot.is_idle() && slot.chunk.is_none_or(|chunk| !self.waiting.contains(&chunk))
     }
 
-    /// The slot to fill next, and with which chunk.
+    /// Index of the slot to fill next, and its new chunk.
     fn next_read(&self) -> Option<(usize, usize)> {
-        let soon = self.order.soonest(self.slots.len());
-        let need = |slot: &Slot| slot.chunk.and_then(|chunk| soon.iter().position(|&soon| soon == chunk));
-        let places = || (0..self.slots.len()).filter(|&place| self.may_go(&self.slots[place]));
+        let next = self.order.next_chunks(self.slots.len());
+        let rank = |slot: &Slot| slot.chunk.and_then(|chunk| next.iter().position(|&next| next == chunk));
+        let replaceable = || (0..self.slots.len()).filter(|&slot| self.is_replaceable(&self.slots[slot]));
         let missing = |chunk: &&usize| self.slot_of(**chunk).is_none();
         if let Some(&chunk) = self.waiting.iter().find(missing) {
-            // What is needed last has to go when nothing else can.
-            let place = places().max_by_key(|&place| need(&self.slots[place]).unwrap_or(usize::MAX));
-            return place.map(|place| (place, chunk));
+            // Replaces the chunk that is needed last, or one that is not needed.
+            let slot = replaceable().max_by_key(|&slot| rank(&self.slots[slot]).unwrap_or(usize::MAX));
+            return slot.map(|slot| (slot, chunk));
         }
-        let &chunk = soon.iter().find(missing)?;
-        let place = places().find(|&place| need(&self.slots[place]).is_none())?;
-        Some((place, chunk))
+        let &chunk = next.iter().find(missing)?;
+        let slot = replaceable().find(|&slot| rank(&self.slots[slot]).is_none())?;
+        Some((slot, chunk))
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ReaderShared {
+    fn lock(&self) -> MutexGuard<'_, ReaderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The life of the reader.
+    /// Main loop of the reader thread.
     fn read_ahead(&self) {
         let _end = ReaderEnd(self);
         let mut state = self.lock();
         while !state.closed {
-            let Some((place, chunk)) = state.next_read() else {
+            let Some((index, chunk)) = state.next_read() else {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let slot = &mut state.slots[place];
+            let slot = &mut state.slots[index];
             slot.chunk = Some(chunk);
-            let buffer = match std::mem::replace(&mut slot.content, Content::Loading) {
-                Content::Free(buffer) => buffer,
-                Content::Ready(buffer) => Arc::into_inner(buffer),
-                Content::Failed(_, buffer) => Some(buffer),
-                Content::Loading => unreachable!("a slot that is being filled is not idle"),
+            let buffer = match std::mem::replace(&mut slot.content, ChunkContent::Loading) {
+                ChunkContent::Free(buffer) => buffer,
+                ChunkContent::Ready(buffer) => Arc::into_inner(buffer),
+                ChunkContent::Failed(_, buffer) => Some(buffer),
+                ChunkContent::Loading => unreachable!("a slot that is being filled is not idle"),
             };
             drop(state);
             let mut buffer = buffer.unwrap_or_else(|| Buffer::new(self.chunk_bytes));
-            let done = (self.load)(chunk, &mut buffer);
+            let loaded = (self.load)(chunk, &mut buffer);
             state = self.lock();
-            state.slots[place].content = match done {
-                Ok(()) => Content::Ready(Arc::new(buffer)),
-                Err(error) => Content::Failed(error, buffer),
+            state.slots[index].content = match loaded {
+                Ok(()) => ChunkContent::Ready(Arc::new(buffer)),
+                Err(error) => ChunkContent::Failed(error, buffer),
             };
             self.changed.notify_all();
         }
     }
 }
 
-/// Closes the ring when the reader ends, by a panic too: no visitor waits for a chunk that no thread will read.
-struct ReaderEnd<'a>(&'a Shared);
+/// Closes the ring when the reader thread ends, also by a panic, so that no visitor waits for a chunk that is never loaded.
+struct ReaderEnd<'a>(&'a ReaderShared);
 
 impl Drop for ReaderEnd<'_> {
     fn drop(&mut self) {
@@ -142,22 +146,22 @@ impl Drop for ReaderEnd<'_> {
     }
 }
 
-/// A chunk, looked at.
-pub(crate) struct Lent<'a> {
+/// A borrowed chunk; its slot is not reused before the guard is dropped.
+pub(crate) struct ChunkGuard<'a> {
     ring: &'a Ring,
     buffer: Option<Arc<Buffer>>,
 }
 
-impl Lent<'_> {
-    /// What the chunk holds.
-    pub(crate) fn piece(&self) -> &[u8] {
-        self.buffer.as_ref().map_or(&[], |buffer| buffer.piece())
+impl ChunkGuard<'_> {
+    /// The bytes of the chunk.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.buffer.as_ref().map_or(&[], |buffer| buffer.bytes())
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for ChunkGuard<'_> {
     fn drop(&mut self) {
-        HELD.set(HELD.get() - 1);
+        BORROWED.set(BORROWED.get() - 1);
         let state = self.ring.shared.lock();
         self.buffer = None;
         drop(state);
@@ -167,16 +171,16 @@ impl Drop for Lent<'_> {
 }
 
 impl Ring {
-    /// A ring of `slots` chunks of at most `chunk_bytes`, which `load` fills; memory is taken when it is first needed.
+    /// A ring of `slots` chunks of at most `chunk_bytes`, which `load` fills; buffers are allocated on first use.
     pub(crate) fn new(
         slots: usize,
         chunk_bytes: usize,
         chunk_rows: usize,
         load: impl Fn(usize, &mut Buffer) -> Result<()> + Send + Sync + 'static,
     ) -> std::io::Result<Self> {
-        let slots = (0..slots).map(|_| Slot { chunk: None, content: Content::Free(None) }).collect();
-        let state = State { slots, order: Order::new(chunk_rows), waiting: Vec::new(), closed: false };
-        let shared = Arc::new(Shared {
+        let slots = (0..slots).map(|_| Slot { chunk: None, content: ChunkContent::Free(None) }).collect();
+        let state = ReaderState { slots, order: ReadOrder::new(chunk_rows), waiting: Vec::new(), closed: false };
+        let shared = Arc::new(ReaderShared {
             state: Mutex::new(state),
             changed: Condvar::new(),
             work: Condvar::new(),
@@ -188,44 +192,49 @@ impl Ring {
         Ok(Self { shared, reader: Some(reader) })
     }
 
-    /// A pass begins; see [`steradian::Source::announce`].
-    pub(crate) fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.shared.lock().order.announce(parts, lanes);
+    /// Starts a pass; see [`steradian::Source::advise_access`].
+    pub(crate) fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.shared.lock().order.advise_access(parts, n_threads);
         self.shared.work.notify_one();
     }
 
-    /// Whether the pass has said that it will visit these rows.
-    pub(crate) fn foresees(&self, rows: &Range<usize>) -> bool {
-        self.shared.lock().order.foresees(rows)
+    /// True if the pass will visit these rows in one of its ranges.
+    pub(crate) fn includes(&self, rows: &Range<usize>) -> bool {
+        self.shared.lock().order.includes(rows)
     }
 
-    /// The pass is done with these rows.
+    /// Marks rows of the pass as visited.
     pub(crate) fn visited(&self, rows: &Range<usize>) {
         self.shared.lock().order.visited(rows);
         self.shared.work.notify_one();
     }
 
-    /// A chunk, waited for if need be. Nothing for a thread that holds a chunk already while all others are held, too:
-    /// it could wait for itself. `None` also if the reader has panicked: the visitor then reads its rows itself.
-    pub(crate) fn lend(&self, chunk: usize) -> Result<Option<Lent<'_>>> {
-        let nested = HELD.get() > 0;
+    /// Borrows a chunk and waits until it is loaded. `None` for a thread that already borrows a chunk while all other slots
+    /// are in use, since it could wait for itself, and after a panic of the reader thread: the visitor then reads its rows
+    /// itself.
+    pub(crate) fn borrow(&self, chunk: usize) -> Result<Option<ChunkGuard<'_>>> {
+        let nested = BORROWED.get() > 0;
         let mut state = self.shared.lock();
         state.waiting.push(chunk);
         self.shared.work.notify_one();
-        let found = loop {
-            if let Some(place) = state.slot_of(chunk) {
-                let slot = &mut state.slots[place];
-                if let Content::Ready(buffer) = &slot.content {
+        let chunk_buffer = loop {
+            if let Some(index) = state.slot_of(chunk) {
+                let slot = &mut state.slots[index];
+                if let ChunkContent::Ready(buffer) = &slot.content {
                     break Ok(Some(Arc::clone(buffer)));
                 }
-                if let Content::Failed(..) = &slot.content {
+                if let ChunkContent::Failed(..) = &slot.content {
                     slot.chunk = None;
-                    if let Content::Failed(error, buffer) = std::mem::replace(&mut slot.content, Content::Free(None)) {
-                        slot.content = Content::Free(Some(buffer));
+                    if let ChunkContent::Failed(error, buffer) =
+                        std::mem::replace(&mut slot.content, ChunkContent::Free(None))
+                    {
+                        slot.content = ChunkContent::Free(Some(buffer));
                         break Err(error);
                     }
                 }
-            } else if nested && !state.slots.iter().any(|s| matches!(s.content, Content::Loading) || state.may_go(s)) {
+            } else if nested
+                && !state.slots.iter().any(|s| matches!(s.content, ChunkContent::Loading) || state.is_replaceable(s))
+            {
                 break Ok(None);
             }
             if state.closed {
@@ -233,18 +242,18 @@ impl Ring {
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
-        if let Some(place) = state.waiting.iter().position(|&waited| waited == chunk) {
-            state.waiting.remove(place);
+        if let Some(index) = state.waiting.iter().position(|&waited| waited == chunk) {
+            state.waiting.remove(index);
         }
-        if found.is_err() {
-            // The slot is free now. Other visitors may wait for the same chunk or for a slot, and the reader may have
-            // found no work while the slot was taken.
+        if chunk_buffer.is_err() {
+            // The slot is free now. Other visitors may wait for the same chunk or for a slot, and the reader thread may
+            // have found no work while the slot was in use.
             self.shared.work.notify_one();
         }
         drop(state);
-        Ok(found?.map(|buffer| {
-            HELD.set(HELD.get() + 1);
-            Lent { ring: self, buffer: Some(buffer) }
+        Ok(chunk_buffer?.map(|buffer| {
+            BORROWED.set(BORROWED.get() + 1);
+            ChunkGuard { ring: self, buffer: Some(buffer) }
         }))
     }
 }
@@ -254,7 +263,7 @@ impl Drop for Ring {
         self.shared.lock().closed = true;
         self.shared.work.notify_one();
         if let Some(reader) = self.reader.take() {
-            // It ends after the read that is in progress. After a panic, visitors read their rows themselves.
+            // The thread ends after the load in progress. After a panic, visitors read their rows themselves.
             let _ = reader.join();
         }
     }
@@ -267,19 +276,19 @@ mod tests {
 
     use super::*;
 
-    /// The time after which a visitor counts as hung; no visitor takes that long.
+    /// Time after which a visitor counts as hung.
     const WATCHDOG: Duration = Duration::from_secs(60);
 
-    /// Starts a thread that requests a chunk and sends the outcome: whether it was lent, or the error.
+    /// Starts a thread that requests a chunk and sends the outcome: true if it was borrowed, or the error.
     fn visitor(ring: &Arc<Ring>, chunk: usize, outcomes: &Sender<(usize, Result<bool>)>) {
         let (ring, outcomes) = (Arc::clone(ring), outcomes.clone());
         std::thread::spawn(move || {
-            let lent = ring.lend(chunk).map(|lent| lent.is_some());
-            let _ = outcomes.send((chunk, lent));
+            let borrowed = ring.borrow(chunk).map(|guard| guard.is_some());
+            let _ = outcomes.send((chunk, borrowed));
         });
     }
 
-    /// Returns when this many visitors wait. The lock is free then, so each of them sleeps.
+    /// Returns when this many visitors wait. The lock is free then, so each of them is blocked.
     fn until_waiting(ring: &Ring, visitors: usize) {
         while ring.shared.lock().waiting.len() < visitors {
             std::thread::sleep(Duration::from_millis(1));
@@ -295,21 +304,21 @@ mod tests {
                 return Ok(());
             }
             let _ = closed.lock().unwrap().recv();
-            Err(Error::data("chunk 1 cannot be read"))
+            Err(Error::invalid_data("chunk 1 cannot be read"))
         };
         (Arc::new(Ring::new(2, 16, 1, load).unwrap()), gate)
     }
 
     #[test]
-    fn each_visitor_of_a_chunk_that_cannot_be_read_gets_an_error() {
+    fn each_visitor_of_an_unreadable_chunk_gets_an_error() {
         let (ring, gate) = ring_without_chunk_1();
         let (sender, outcomes) = channel();
         (0..3).for_each(|_| visitor(&ring, 1, &sender));
         until_waiting(&ring, 3);
         drop(gate);
         for visitor in 0..3 {
-            let (_, lent) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 3 returned"));
-            assert!(lent.unwrap_err().to_string().contains("cannot be read"));
+            let (_, borrowed) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 3 returned"));
+            assert!(borrowed.unwrap_err().to_string().contains("cannot be read"));
         }
         assert!(ring.shared.lock().waiting.is_empty());
     }
@@ -319,25 +328,25 @@ mod tests {
         let (ring, gate) = ring_without_chunk_1();
         let (sender, outcomes) = channel();
         // One slot is in use during the whole test.
-        let held = ring.lend(0).unwrap();
+        let guard = ring.borrow(0).unwrap();
         visitor(&ring, 1, &sender);
         until_waiting(&ring, 1);
         visitor(&ring, 2, &sender);
         until_waiting(&ring, 2);
         drop(gate);
-        let mut lent = Vec::new();
+        let mut outcomes_by_chunk = Vec::new();
         for visitor in 0..2 {
             let (chunk, outcome) =
                 outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
-            lent.push((chunk, outcome.ok()));
+            outcomes_by_chunk.push((chunk, outcome.ok()));
         }
-        lent.sort_unstable();
-        assert_eq!(lent, [(1, None), (2, Some(true))]);
-        assert!(held.is_some());
+        outcomes_by_chunk.sort_unstable();
+        assert_eq!(outcomes_by_chunk, [(1, None), (2, Some(true))]);
+        assert!(guard.is_some());
     }
 
     #[test]
-    fn a_reader_that_panics_holds_no_visitor_up() {
+    fn a_reader_that_panics_blocks_no_visitor() {
         let (gate, closed): (_, Receiver<()>) = channel();
         let closed = Mutex::new(closed);
         let load = move |_: usize, _: &mut Buffer| {
@@ -352,8 +361,8 @@ mod tests {
         until_waiting(&ring, 2);
         drop(gate);
         for visitor in 0..2 {
-            let (_, lent) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
-            assert!(!lent.unwrap(), "there is nothing to lend");
+            let (_, borrowed) = outcomes.recv_timeout(WATCHDOG).unwrap_or_else(|_| panic!("{visitor} of 2 returned"));
+            assert!(!borrowed.unwrap(), "no chunk was loaded");
         }
         // Later visitors do not wait either.
         visitor(&ring, 3, &sender);

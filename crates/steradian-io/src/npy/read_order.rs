@@ -1,47 +1,47 @@
-//! The order in which a pass needs the chunks of a file, for reading ahead of it.
+//! The order in which a pass needs the chunks of a file, for read-ahead.
 
 use std::ops::Range;
 
-/// Parts of the rows, each visited front to back; threads take the next part when they are done with one.
+/// Row ranges of a pass: each is visited sequentially, and a thread that finishes one takes the next.
 #[derive(Debug)]
-pub(crate) struct Order {
+pub(crate) struct ReadOrder {
     chunk_rows: usize,
-    /// What is left of the parts that are not finished, in the order in which they are begun.
+    /// Remaining rows of the unfinished ranges, in the order in which these are started.
     parts: Vec<Range<usize>>,
-    /// How many parts are worked on at once.
-    lanes: usize,
+    /// Number of ranges that are visited concurrently.
+    n_threads: usize,
 }
 
-impl Order {
-    /// Nothing is foreseen, of chunks of this many rows.
+impl ReadOrder {
+    /// An order without a pass, for chunks of this many rows.
     pub(crate) fn new(chunk_rows: usize) -> Self {
-        Self { chunk_rows, parts: Vec::new(), lanes: 0 }
+        Self { chunk_rows, parts: Vec::new(), n_threads: 0 }
     }
 
-    /// A new pass, which forgets the one before.
-    pub(crate) fn announce(&mut self, parts: &[Range<usize>], lanes: usize) {
+    /// Starts a new pass; see [`steradian::Source::advise_access`].
+    pub(crate) fn advise_access(&mut self, parts: &[Range<usize>], n_threads: usize) {
         self.parts = parts.iter().filter(|part| !part.is_empty()).cloned().collect();
-        self.lanes = lanes.max(1);
+        self.n_threads = n_threads.max(1);
     }
 
-    /// Whether a pass has said that it will visit these rows.
-    pub(crate) fn foresees(&self, rows: &Range<usize>) -> bool {
+    /// True if these rows are within one of the ranges of the pass.
+    pub(crate) fn includes(&self, rows: &Range<usize>) -> bool {
         self.parts.iter().any(|part| part.start <= rows.start && rows.end <= part.end)
     }
 
-    /// These rows are done with.
+    /// Removes visited rows from their range.
     pub(crate) fn visited(&mut self, rows: &Range<usize>) {
-        if let Some(place) = self.parts.iter().position(|part| part.start == rows.start) {
-            self.parts[place].start = rows.end;
-            if self.parts[place].is_empty() {
-                self.parts.remove(place);
+        if let Some(index) = self.parts.iter().position(|part| part.start == rows.start) {
+            self.parts[index].start = rows.end;
+            if self.parts[index].is_empty() {
+                self.parts.remove(index);
             }
         }
     }
 
-    /// The chunks that are needed soonest, at most `count` of them.
-    pub(crate) fn soonest(&self, count: usize) -> Vec<usize> {
-        let (active, later) = self.parts.split_at(self.lanes.min(self.parts.len()));
+    /// The next chunks that the pass needs, at most `count`, in order.
+    pub(crate) fn next_chunks(&self, count: usize) -> Vec<usize> {
+        let (active, later) = self.parts.split_at(self.n_threads.min(self.parts.len()));
         let mut chunks = Vec::with_capacity(count);
         let mut take = |chunk: usize| {
             if chunks.len() < count && !chunks.contains(&chunk) {
@@ -50,9 +50,9 @@ impl Order {
             chunks.len() < count
         };
         let chunks_of = |part: &Range<usize>| part.start / self.chunk_rows..part.end.div_ceil(self.chunk_rows);
-        // Threads go on at about one speed: first chunk of each, second of each, and so on.
-        let deepest = active.iter().map(|part| chunks_of(part).len()).max().unwrap_or(0);
-        for depth in 0..deepest.min(count) {
+        // Threads proceed at about the same speed: first chunk of each, second of each, and so on.
+        let max_depth = active.iter().map(|part| chunks_of(part).len()).max().unwrap_or(0);
+        for depth in 0..max_depth.min(count) {
             for chunk in active.iter().filter_map(|part| chunks_of(part).nth(depth)) {
                 take(chunk);
             }
@@ -71,27 +71,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_reads_on_and_into_the_next_part() {
-        let mut order = Order::new(10);
-        order.announce(&[0..40, 40..65], 1);
-        assert_eq!(order.soonest(3), [0, 1, 2]);
+    fn one_thread_needs_chunks_in_sequence() {
+        let mut order = ReadOrder::new(10);
+        order.advise_access(&[0..40, 40..65], 1);
+        assert_eq!(order.next_chunks(3), [0, 1, 2]);
         (0..4).for_each(|block| order.visited(&(block * 5..block * 5 + 5)));
-        assert_eq!(order.soonest(3), [2, 3, 4]);
+        assert_eq!(order.next_chunks(3), [2, 3, 4]);
         (4..8).for_each(|block| order.visited(&(block * 5..block * 5 + 5)));
-        assert_eq!(order.soonest(9), [4, 5, 6]);
-        order.announce(&[], 0);
-        assert!(order.soonest(3).is_empty());
+        assert_eq!(order.next_chunks(9), [4, 5, 6]);
+        order.advise_access(&[], 0);
+        assert!(order.next_chunks(3).is_empty());
     }
 
     #[test]
-    fn two_threads_take_turns_and_share_a_chunk() {
-        let mut order = Order::new(10);
-        order.announce(&[0..30, 30..60, 60..90], 2);
-        assert_eq!(order.soonest(4), [0, 3, 1, 4]);
+    fn two_threads_alternate_and_share_a_chunk() {
+        let mut order = ReadOrder::new(10);
+        order.advise_access(&[0..30, 30..60, 60..90], 2);
+        assert_eq!(order.next_chunks(4), [0, 3, 1, 4]);
         order.visited(&(0..30));
-        assert_eq!(order.soonest(4), [3, 6, 4, 7]);
-        order.announce(&[0..5, 5..10, 10..15, 15..20], 2);
-        assert_eq!(order.soonest(4), [0, 1]);
-        assert!(order.foresees(&(5..7)) && !order.foresees(&(3..6)));
+        assert_eq!(order.next_chunks(4), [3, 6, 4, 7]);
+        order.advise_access(&[0..5, 5..10, 10..15, 15..20], 2);
+        assert_eq!(order.next_chunks(4), [0, 1]);
+        assert!(order.includes(&(5..7)) && !order.includes(&(3..6)));
     }
 }

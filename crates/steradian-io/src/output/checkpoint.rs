@@ -1,18 +1,18 @@
 //! A checkpoint on disk: an append-only journal of finished passes, and a snapshot of the pass in progress.
 //!
-//! | file | content | how it is written |
+//! | file | content | written |
 //! |---|---|---|
-//! | FILE | mark, origin, total of pass 1, total of pass 2, .. | made whole, by rename; then each total is appended |
-//! | FILE.pass | mark, origin, number of a pass and a part of it | whole, by rename, in place of the last one |
+//! | FILE | magic, fit identity, total of pass 1, total of pass 2, .. | created atomically; then each total is appended |
+//! | FILE.pass | magic, fit identity, index of a pass and its snapshot | atomically, in place of the previous snapshot |
 //!
-//! All but the marks are [frames](crate::output::record) with a length and a checksum, so a total that was being appended when the
-//! process or the machine stopped is seen for what it is and cut off. FILE.pass is of use only for the pass after the last
-//! total of a FILE with the same origin, and is passed over otherwise; so neither file has to follow the other in time.
+//! All but the magics are [records](crate::output::record) with a length and a checksum, so a total that was incomplete
+//! when the process or the system stopped is detected and removed. FILE.pass is used only for the pass after the last
+//! total of a FILE with the same fit identity, and ignored otherwise; so the two files need no common order of writes.
 //!
 //! # When the disk is full
 //!
-//! A checkpoint that cannot be begun is an error. Later the fit goes on and the owner is told: a part is tried again when
-//! the next one is due; a total that cannot be kept is the end of the journal, which stays as it was.
+//! A checkpoint that cannot be created is an error. Later errors are warnings, and the fit continues: the next snapshot is
+//! a new attempt; after a total that cannot be saved the journal is not extended, and its earlier totals remain valid.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -20,113 +20,122 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use steradian::{Content, Error, Journal, Origin, Result};
+use steradian::engine::{Journal, Payload};
+use steradian::fit::FitIdentity;
+use steradian::{Error, Result};
 
-use crate::output::record::{Frame, read_frame, write_frame};
-use crate::output::write::{cannot_write, write_whole};
+use crate::output::record::{Record, read_record, write_record};
+use crate::output::write::{cannot_write, write_atomic};
+use crate::system::os_error::os_error_text;
 
-/// What every checkpoint of any format begins with.
-const KIND: &[u8] = b"steradian checkpoint ";
-/// What a journal of this format begins with.
-const MARK: &[u8] = b"steradian checkpoint 1\n";
-/// What the pass under way begins with.
-const PART_MARK: &[u8] = b"steradian pass 1\n";
+/// First bytes of a checkpoint of any version.
+const MAGIC_PREFIX: &[u8] = b"steradian checkpoint ";
+/// First bytes of a journal of this version.
+const MAGIC: &[u8] = b"steradian checkpoint 1\n";
+/// First bytes of a snapshot file.
+const SNAPSHOT_MAGIC: &[u8] = b"steradian pass 1\n";
 
-/// How long a process that was killed may take to let go of its checkpoint: it gives back its memory first.
+/// Time to wait for the lock of a process that was killed: it releases its memory before its locks.
 #[cfg(target_os = "linux")]
-const LAST_BREATH: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-type Told = Box<dyn Fn(String) + Send + Sync>;
+type WarningHandler = Box<dyn Fn(String) + Send + Sync>;
 
-/// A journal in a file. One process at a time may have it open.
+/// A journal in a file. Only one process at a time can have it open.
 pub struct Checkpoint {
     path: PathBuf,
-    /// The head of both files.
-    origin: Vec<u8>,
+    /// Serialized fit identity, the first record of both files.
+    identity: Vec<u8>,
+    /// Minimum time between two snapshots.
     every: Duration,
-    told: Told,
-    state: Mutex<State>,
+    on_warning: WarningHandler,
+    state: Mutex<JournalState>,
 }
 
-struct State {
+struct JournalState {
     file: File,
-    totals: Vec<Frame>,
-    /// Where the next total goes.
+    /// Positions of the totals.
+    totals: Vec<Record>,
+    /// Position of the next total.
     end: u64,
-    /// After a total that could not be kept, those behind it are of no use.
+    /// True after a total that could not be saved: later ones are useless without it.
     ended: bool,
-    part_failed: bool,
+    /// True if the last snapshot could not be saved.
+    snapshot_failed: bool,
 }
 
 impl Checkpoint {
-    /// Goes on with the checkpoint of this name, or begins one. Refuses those of other fits by what differs, and what is
-    /// no checkpoint. A part is kept every so often; `told` hears what could not be kept.
+    /// Opens the checkpoint at a path, or creates it. Fails if the file is a checkpoint of another fit, with the first
+    /// difference, or not a checkpoint. Snapshots are saved at most once per `every`; `on_warning` receives a message
+    /// if a total or the first of several successive snapshots cannot be saved.
     pub fn open(
         path: impl AsRef<Path>,
-        origin: &Origin,
+        identity: &FitIdentity,
         every: Duration,
-        told: impl Fn(String) + Send + Sync + 'static,
+        on_warning: impl Fn(String) + Send + Sync + 'static,
     ) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
-        let head = origin.to_text()?.into_bytes();
-        // An empty file is a name that was set aside, as `mktemp` does.
+        let text = identity.to_text()?.into_bytes();
+        // An empty file, as `mktemp` creates it, counts as absent.
         if !std::fs::metadata(&path).is_ok_and(|kind| kind.is_file() && kind.len() > 0) {
-            let mut begun = io::Cursor::new(Vec::new());
-            let framed = begun.write_all(MARK).and_then(|()| write_frame(&mut begun, |to| to.write_all(&head)));
-            framed.map_err(|e| cannot_write(&path, &e))?;
-            write_whole(&path, begun.get_ref())?;
+            let mut journal = io::Cursor::new(Vec::new());
+            let written = journal.write_all(MAGIC).and_then(|()| write_record(&mut journal, |to| to.write_all(&text)));
+            written.map_err(|e| cannot_write(&path, &e))?;
+            write_atomic(&path, journal.get_ref())?;
         }
         let file = File::options().read(true).write(true).open(&path).map_err(|e| Error::io(&path, e))?;
-        claim(&path, &file)?;
+        lock_exclusive(&path, &file)?;
         let io = |e| Error::io(&path, e);
         let length = file.metadata().map_err(io)?.len();
-        let broken =
-            |what: &str| Error::broken(&path, format!("{what}; name another file, or remove this one to begin anew"));
-        let mut mark = vec![0; MARK.len()];
-        if read_up_to(&file, &mut mark).map_err(io)? < MARK.len() || mark != MARK {
-            return Err(broken(match mark.starts_with(KIND) {
-                true => "this is a checkpoint of another format than version 1",
-                false => "this is no checkpoint",
+        let corrupt = |what: &str| {
+            Error::corrupt_file(&path, format!("{what}; name another file, or remove this one to start again"))
+        };
+        let mut magic = vec![0; MAGIC.len()];
+        if read_up_to(&file, &mut magic).map_err(io)? < MAGIC.len() || magic != MAGIC {
+            return Err(corrupt(match magic.starts_with(MAGIC_PREFIX) {
+                true => "checkpoint version is not supported, expected version 1",
+                false => "the file is not a checkpoint",
             }));
         }
-        let mut end = MARK.len() as u64;
-        let damaged = || broken("the head of this checkpoint is damaged");
-        let frame = read_frame(&file, end, length).map_err(io)?.ok_or_else(damaged)?;
-        let kept = frame.content(&file).map_err(io)?;
-        let kept = std::str::from_utf8(&kept).ok().and_then(|text| Origin::from_text(text).ok()).ok_or_else(damaged)?;
-        if let Some(difference) = kept.difference(origin) {
-            return Err(Error::asked(format!(
-                "{}: this checkpoint is of another fit: {difference}; repeat the command that began it, name another \
-                 file, or remove this one to begin anew",
+        let mut end = MAGIC.len() as u64;
+        let damaged = || corrupt("the head of the checkpoint is corrupt");
+        let record = read_record(&file, end, length).map_err(io)?.ok_or_else(damaged)?;
+        let saved = record.content(&file).map_err(io)?;
+        let saved =
+            std::str::from_utf8(&saved).ok().and_then(|text| FitIdentity::from_text(text).ok()).ok_or_else(damaged)?;
+        if let Some(difference) = saved.difference(identity) {
+            return Err(Error::invalid_argument(format!(
+                "{}: this checkpoint is of another fit: {difference}; repeat the command that started it, name another \
+                 file, or remove this one to start again",
                 path.display()
             )));
         }
-        end = frame.end();
+        end = record.end();
         let mut totals = Vec::new();
-        while let Some(frame) = read_frame(&file, end, length).map_err(io)? {
-            end = frame.end();
-            totals.push(frame);
+        while let Some(record) = read_record(&file, end, length).map_err(io)? {
+            end = record.end();
+            totals.push(record);
         }
         if end < length {
             file.set_len(end).map_err(io)?;
         }
-        let state = Mutex::new(State { file, totals, end, ended: false, part_failed: false });
-        Ok(Self { path, origin: head, every, told: Box::new(told), state })
+        let state = Mutex::new(JournalState { file, totals, end, ended: false, snapshot_failed: false });
+        Ok(Self { path, identity: text, every, on_warning: Box::new(on_warning), state })
     }
 
-    /// How many passes are over.
+    /// Number of finished passes.
     pub fn passes(&self) -> usize {
         self.state().totals.len()
     }
 
-    /// Whether a part of the pass after those is there.
+    /// True if there is a snapshot of the pass after the finished ones.
     pub fn has_part(&self) -> bool {
-        self.read_part(self.passes() + 1).is_some()
+        self.read_snapshot(self.passes() + 1).is_some()
     }
 
-    /// Removes the checkpoint, when the fit is over.
+    /// Removes the files of the checkpoint.
     pub fn remove(&self) -> Result<()> {
-        for path in [self.part_path(".new"), self.part_path(""), self.path.clone()] {
+        for path in [self.snapshot_path(".new"), self.snapshot_path(""), self.path.clone()] {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io(path, error)),
                 _ => {}
@@ -135,50 +144,50 @@ impl Checkpoint {
         Ok(())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, JournalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file of the pass under way, and the name under which it is written.
-    fn part_path(&self, more: &str) -> PathBuf {
+    /// Path of the snapshot; with the suffix `.new`, path of its temporary file.
+    fn snapshot_path(&self, suffix: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(".pass");
-        name.push(more);
+        name.push(suffix);
         name.into()
     }
 
-    fn append(&self, state: &mut State, content: &Content<'_>) -> io::Result<()> {
+    fn append(&self, state: &mut JournalState, content: &Payload<'_>) -> io::Result<()> {
         let mut file = &state.file;
         file.seek(SeekFrom::Start(state.end))?;
-        let written = write_frame(&mut file, |to| content.write_to(to)).and_then(|frame| {
+        let written = write_record(&mut file, |to| content.write_to(to)).and_then(|record| {
             file.sync_data()?;
-            Ok(frame)
+            Ok(record)
         });
         match written {
-            Ok(frame) => {
-                state.end = frame.end();
-                state.totals.push(frame);
+            Ok(record) => {
+                state.end = record.end();
+                state.totals.push(record);
                 Ok(())
             }
             Err(error) => {
-                // Should this fail too, the next start cuts off what is no frame.
+                // If this fails, too, the next start removes the incomplete record.
                 let _ = state.file.set_len(state.end);
                 Err(error)
             }
         }
     }
 
-    fn write_part(&self, pass: usize, content: &Content<'_>) -> io::Result<()> {
-        let new = self.part_path(".new");
+    fn write_snapshot(&self, pass: usize, content: &Payload<'_>) -> io::Result<()> {
+        let new = self.snapshot_path(".new");
         let written = File::create(&new).and_then(|mut file| {
-            file.write_all(PART_MARK)?;
-            write_frame(&mut file, |to| to.write_all(&self.origin))?;
-            write_frame(&mut file, |to| {
+            file.write_all(SNAPSHOT_MAGIC)?;
+            write_record(&mut file, |to| to.write_all(&self.identity))?;
+            write_record(&mut file, |to| {
                 to.write_all(&(pass as u64).to_le_bytes())?;
                 content.write_to(to)
             })?;
             file.sync_data()?;
-            std::fs::rename(&new, self.part_path(""))
+            std::fs::rename(&new, self.snapshot_path(""))
         });
         if written.is_err() {
             let _ = std::fs::remove_file(&new);
@@ -186,17 +195,17 @@ impl Checkpoint {
         written
     }
 
-    /// What is kept of a pass; nothing where the file is absent, damaged, or of another fit or pass.
-    fn read_part(&self, pass: usize) -> Option<Vec<u8>> {
-        let file = File::open(self.part_path("")).ok()?;
+    /// The snapshot of a pass; `None` if the file is absent, corrupt, or of another fit or pass.
+    fn read_snapshot(&self, pass: usize) -> Option<Vec<u8>> {
+        let file = File::open(self.snapshot_path("")).ok()?;
         let length = file.metadata().ok()?.len();
-        let mut mark = vec![0; PART_MARK.len()];
-        read_up_to(&file, &mut mark).ok()?;
-        let origin = read_frame(&file, PART_MARK.len() as u64, length).ok()??;
-        if mark != PART_MARK || origin.content(&file).ok()? != self.origin {
+        let mut magic = vec![0; SNAPSHOT_MAGIC.len()];
+        read_up_to(&file, &mut magic).ok()?;
+        let identity = read_record(&file, SNAPSHOT_MAGIC.len() as u64, length).ok()??;
+        if magic != SNAPSHOT_MAGIC || identity.content(&file).ok()? != self.identity {
             return None;
         }
-        let mut content = read_frame(&file, origin.end(), length).ok()??.content(&file).ok()?;
+        let mut content = read_record(&file, identity.end(), length).ok()??.content(&file).ok()?;
         let number = content.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))?;
         (number == pass as u64).then(|| content.split_off(8))
     }
@@ -205,27 +214,28 @@ impl Checkpoint {
 impl Journal for Checkpoint {
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>> {
         let state = self.state();
-        let Some(frame) = state.totals.get(pass - 1) else { return Ok(None) };
-        frame.content(&state.file).map(Some).map_err(|e| Error::io(&self.path, e))
+        let Some(record) = state.totals.get(pass - 1) else { return Ok(None) };
+        record.content(&state.file).map(Some).map_err(|e| Error::io(&self.path, e))
     }
 
     fn part(&self, pass: usize) -> Result<Option<Vec<u8>>> {
-        Ok(self.read_part(pass))
+        Ok(self.read_snapshot(pass))
     }
 
-    fn keep_total(&self, _: usize, content: &Content<'_>) -> Result<()> {
+    fn record_total(&self, _: usize, content: &Payload<'_>) -> Result<()> {
         let mut state = self.state();
         if state.ended {
             return Ok(());
         }
         match self.append(&mut state, content) {
-            // The total says more than the part.
-            Ok(()) => drop(std::fs::remove_file(self.part_path(""))),
+            // The total replaces the snapshot of the same pass.
+            Ok(()) => drop(std::fs::remove_file(self.snapshot_path(""))),
             Err(error) => {
                 state.ended = true;
-                (self.told)(format!(
-                    "{}; the fit goes on, but should it be stopped, it goes on from the end of pass {}",
-                    cannot_write(&self.path, &error),
+                (self.on_warning)(format!(
+                    "cannot write checkpoint {} ({}); the fit continues, and after an interruption it resumes after pass {}",
+                    self.path.display(),
+                    os_error_text(&error),
                     state.totals.len()
                 ));
             }
@@ -233,17 +243,20 @@ impl Journal for Checkpoint {
         Ok(())
     }
 
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         let mut state = self.state();
         if state.ended {
             return Ok(());
         }
-        match self.write_part(pass, content) {
-            Ok(()) => state.part_failed = false,
-            Err(error) if !state.part_failed => {
-                state.part_failed = true;
-                let trouble = cannot_write(&self.part_path(""), &error);
-                (self.told)(format!("{trouble}; the fit goes on, and the checkpoint is tried again later"));
+        match self.write_snapshot(pass, content) {
+            Ok(()) => state.snapshot_failed = false,
+            Err(error) if !state.snapshot_failed => {
+                state.snapshot_failed = true;
+                (self.on_warning)(format!(
+                    "cannot write checkpoint {} ({}); the fit continues and retries later",
+                    self.snapshot_path("").display(),
+                    os_error_text(&error)
+                ));
             }
             Err(_) => {}
         }
@@ -261,7 +274,7 @@ impl std::fmt::Debug for Checkpoint {
     }
 }
 
-/// Reads from the beginning of a file, as much as there is.
+/// Reads from the start of a file until the buffer is full or the file ends; returns the number of bytes.
 fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     use std::io::Read;
     file.seek(SeekFrom::Start(0))?;
@@ -275,40 +288,40 @@ fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(done)
 }
 
-/// Makes this process the only one with the file open, as far as the system can; a process that is gone lets go of it.
-fn claim(path: &Path, file: &File) -> Result<()> {
-    let refuse = || -> Result<()> {
-        Err(Error::asked(format!(
-            "{}: another fit is writing this checkpoint; wait until it is over, or name another file",
+/// Locks the file for this process, as far as the system supports it; the lock ends with the process.
+fn lock_exclusive(path: &Path, file: &File) -> Result<()> {
+    let reject = || -> Result<()> {
+        Err(Error::invalid_argument(format!(
+            "{}: another fit is writing this checkpoint; wait until it finishes, or name another file",
             path.display()
         )))
     };
     #[cfg(target_os = "linux")]
     {
-        // Other answers are of network file systems that know no locks.
-        let taken = || {
+        // Other errors are of network file systems without locks.
+        let is_locked = || {
             let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
             rustix::fs::flock(file, exclusive) == Err(rustix::io::Errno::WOULDBLOCK)
         };
         let start = std::time::Instant::now();
-        while taken() {
-            if start.elapsed() > LAST_BREATH {
-                return refuse();
+        while is_locked() {
+            if start.elapsed() > LOCK_TIMEOUT {
+                return reject();
             }
-            std::thread::sleep(LAST_BREATH / 100);
+            std::thread::sleep(LOCK_TIMEOUT / 100);
         }
     }
     #[cfg(unix)]
     {
-        // Two fits that began at one moment have each made a file; the one whose file has the name goes on.
+        // Two fits that started at once have created one file each; the fit whose file was renamed last continues.
         use std::os::unix::fs::MetadataExt;
         let (own, named) = (file.metadata(), std::fs::metadata(path));
         let same = own.is_ok_and(|own| named.is_ok_and(|named| (own.dev(), own.ino()) == (named.dev(), named.ino())));
         if !same {
-            return refuse();
+            return reject();
         }
     }
     #[cfg(not(unix))]
-    let _ = (file, &refuse);
+    let _ = (file, &reject);
     Ok(())
 }

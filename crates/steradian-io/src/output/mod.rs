@@ -1,4 +1,4 @@
-//! Files that are written: results, atomically, and checkpoints.
+//! Output files: atomic writes of results, and checkpoints.
 
 pub(crate) mod checkpoint;
 pub(crate) mod record;

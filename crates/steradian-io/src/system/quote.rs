@@ -1,15 +1,15 @@
-//! Shows a piece of a file in a message: quoted, on one line, and short however long the piece is.
+//! File content in messages: quoted, on one line and truncated.
 
-/// At most this many characters of a file appear in a message.
-const LONGEST: usize = 40;
+/// Largest number of characters of file content in a message.
+const MAX_CHARACTERS: usize = 40;
 
-/// The text in quotes, control characters escaped, cut after 40 characters.
+/// The text in quotes, with control characters escaped, truncated after 40 characters.
 pub(crate) fn quote(bytes: &[u8]) -> String {
-    // Four bytes are the most that a character takes, so the cut never costs a shown character.
-    let head = &bytes[..bytes.len().min(4 * (LONGEST + 1))];
+    // A character has at most four bytes, so no character of the message is lost.
+    let head = &bytes[..bytes.len().min(4 * (MAX_CHARACTERS + 1))];
     let text = String::from_utf8_lossy(head);
-    match text.char_indices().nth(LONGEST) {
-        Some((cut, _)) => format!("{:?}...", &text[..cut]),
+    match text.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
         None => format!("{text:?}"),
     }
 }
@@ -19,10 +19,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_and_odd_pieces_stay_on_one_short_line() {
+    fn long_and_binary_content_gives_one_short_line() {
         assert_eq!(quote(b"a\nb"), "\"a\\nb\"");
         assert_eq!(quote(&[b'x'; 40]), format!("{:?}", "x".repeat(40)));
         assert_eq!(quote(&[b'x'; 4000]), format!("{:?}...", "x".repeat(40)));
-        assert!(quote(&[0xff; 4000]).chars().count() <= LONGEST + 5);
+        assert!(quote(&[0xff; 4000]).chars().count() <= MAX_CHARACTERS + 5);
     }
 }

@@ -1,16 +1,20 @@
 //! Cells of a text table: numbers, missing values and text.
 
-/// What one cell is.
+/// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
+    /// A finite number.
     Number(f64),
+    /// Empty, NaN or a placeholder such as `NA`.
     Missing,
-    /// Infinite, or too large for double precision.
+    /// Infinite, or too large for f64.
     Infinite,
+    /// Any other text.
     Text,
 }
 
 impl Cell {
+    /// Parses the text of a cell.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let bytes = bytes.trim_ascii();
         if matches!(bytes, b"" | b"NA" | b"NaN" | b"nan" | b"N/A" | b"null") {
@@ -30,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells() {
+    fn numbers_placeholders_and_text_are_told_apart() {
         for missing in ["", " ", "NA", "NaN", "nan", "N/A", "null", "-nan"] {
             assert_eq!(Cell::of(missing.as_bytes()), Cell::Missing, "{missing:?}");
         }

@@ -7,58 +7,48 @@ use steradian::{Error, Result};
 use crate::system::quote::quote;
 use crate::table::table_options::TableOptions;
 
-/// Word that stands for every column of numbers.
+/// Label that selects every numeric column.
 const NUMERIC: &str = "numeric";
 
 impl TableOptions {
-    /// Whether the options select every column of numbers, of a table with these labels.
-    pub(crate) fn only_numbers(&self, labels: &[String]) -> bool {
+    /// True if the options select every numeric column of a table with these labels.
+    pub(crate) fn selects_numeric(&self, labels: &[String]) -> bool {
         self.columns.as_deref().is_some_and(|columns| columns == [NUMERIC]) && !labels.iter().any(|l| l == NUMERIC)
     }
 }
 
-/// The places of the asked columns among the labels.
+/// Indices of the selected columns among the labels.
 pub(crate) fn select(path: &Path, columns: &[String], labels: &[String], header: bool) -> Result<Vec<usize>> {
-    let asked = |what: String| Error::asked(format!("{}: {what}", path.display()));
+    let invalid = |problem: String| Error::invalid_parameter("columns", format!("{}: {problem}", path.display()));
     if columns.is_empty() {
-        return Err(asked("no column is asked for; name at least one".to_string()));
+        return Err(invalid("the list of columns is empty; name at least one".to_string()));
     }
     let mut selected = Vec::with_capacity(columns.len());
     for column in columns {
-        let mut places = (0..labels.len()).filter(|&i| labels[i] == *column);
-        let Some(place) = places.next() else {
-            let kind = if header { "the columns are" } else { "there is no header, and the columns by index are" };
-            let name = quote(column.as_bytes());
-            return Err(asked(format!("there is no column {name}; {kind} {}", list(labels))));
+        let name = quote(column.as_bytes());
+        let mut indices = (0..labels.len()).filter(|&i| labels[i] == *column);
+        let Some(index) = indices.next() else {
+            let kind = if header { "the columns are" } else { "there is no header, and the column indices are" };
+            return Err(invalid(format!("there is no column {name}; {kind} {}", list(labels))));
         };
-        if places.next().is_some() {
-            return Err(asked(format!("more than one column is named {}; rename them", quote(column.as_bytes()))));
+        if indices.next().is_some() {
+            return Err(invalid(format!("more than one column is named {name}; rename them")));
         }
-        if selected.contains(&place) {
-            return Err(asked(format!("column {} is asked for twice; ask once", quote(column.as_bytes()))));
+        if selected.contains(&index) {
+            return Err(invalid(format!("column {name} is selected twice; name it once")));
         }
-        selected.push(place);
+        selected.push(index);
     }
     Ok(selected)
 }
 
-/// A list of labels that stays readable when the table is wide.
-pub(crate) fn list(labels: &[String]) -> String {
-    const SHOWN: usize = 30;
-    let head = labels.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match labels.len().saturating_sub(SHOWN) {
+/// The labels with commas between them, at most 30 of them.
+fn list(labels: &[String]) -> String {
+    const MAX_LISTED: usize = 30;
+    let head = labels.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match labels.len().saturating_sub(MAX_LISTED) {
         0 => head,
         more => format!("{head} and {more} more"),
-    }
-}
-
-/// What to do about a column of text, given the labels of those that hold numbers.
-pub(crate) fn number_remedy(numbers: &[String], row_names: bool) -> String {
-    let names = if row_names { "" } else { "; --row-names says that the first column holds names" };
-    match numbers.len() {
-        0 => format!("no column holds numbers only{names}"),
-        1 => format!("--columns numeric takes the one column of numbers: {}{names}", numbers[0]),
-        count => format!("--columns numeric takes the {count} columns of numbers: {}{names}", list(numbers)),
     }
 }
 
@@ -67,23 +57,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numeric_is_a_word_unless_a_column_has_that_name() {
-        let asked = |columns: &[&str]| TableOptions {
+    fn numeric_selects_all_numeric_columns_unless_a_column_has_that_name() {
+        let with_columns = |columns: &[&str]| TableOptions {
             columns: Some(columns.iter().map(ToString::to_string).collect()),
             ..TableOptions::default()
         };
         let labels = |labels: &[&str]| labels.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert!(asked(&["numeric"]).only_numbers(&labels(&["a", "b"])));
-        assert!(!asked(&["numeric"]).only_numbers(&labels(&["a", "numeric"])));
-        assert!(!asked(&["numeric", "a"]).only_numbers(&labels(&["a", "b"])));
-        assert!(!TableOptions::default().only_numbers(&labels(&["a"])));
+        assert!(with_columns(&["numeric"]).selects_numeric(&labels(&["a", "b"])));
+        assert!(!with_columns(&["numeric"]).selects_numeric(&labels(&["a", "numeric"])));
+        assert!(!with_columns(&["numeric", "a"]).selects_numeric(&labels(&["a", "b"])));
+        assert!(!TableOptions::default().selects_numeric(&labels(&["a"])));
     }
 
     #[test]
-    fn the_remedy_names_the_columns_of_numbers() {
+    fn long_lists_of_labels_are_truncated() {
         let many: Vec<String> = (0..33).map(|i| format!("V{i}")).collect();
-        assert!(number_remedy(&many, true).ends_with("V28, V29 and 3 more"));
-        assert!(number_remedy(&many[..1], false).contains("the one column of numbers: V0; --row-names"));
-        assert!(number_remedy(&[], true).contains("no column holds numbers only"));
+        assert!(list(&many).ends_with("V28, V29 and 3 more"));
+        assert_eq!(list(&many[..2]), "V0, V1");
     }
 }

@@ -1,7 +1,7 @@
-//! A table of numbers as a source: streamed, never whole in memory.
+//! A text table as a source: streamed, never completely in memory.
 //!
-//! Opening reads the file once: it finds the header, checks every number of the columns that are read, counts the rows
-//! and notes where every 256th of them starts. A visit then goes to the nearest note and parses only what it needs.
+//! Opening reads the file once: it detects the header, validates every cell of the selected columns, counts the rows and
+//! records the start of every 256th sample. A visit seeks to the nearest recorded start and parses only the rows it needs.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,57 +9,59 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ::csv::ByteRecord;
-use steradian::{Block, BlockData, ElementType, Error, Grid, Result, Rows, Shape, Source};
+use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
+use steradian::engine::Grid;
+use steradian::{Error, Result, Source};
 
 use crate::npy::npy_source::check_rows;
-use crate::system::pread::{At, changed_length, length, open_regular};
+use crate::system::pread::{PositionedReader, changed_length, length, open_regular};
 use crate::table::cell::Cell;
-use crate::table::csv_layout::Layout;
+use crate::table::csv_layout::CsvLayout;
 use crate::table::csv_records::{BUFFER, Records, separator};
-use crate::table::kept_rows::KeptRows;
 use crate::table::table_options::{Missing, TableOptions};
+use crate::table::table_rows::TableRows;
 
-/// Rows between two notes of where a row starts.
+/// Number of samples between two recorded starts.
 const STRIDE: usize = 256;
 
-/// Numbers in a text file with one row per line and fields apart by comma, semicolon or tab.
+/// A text file with one row per line and fields separated by comma, semicolon or tab.
 #[derive(Debug)]
 pub struct CsvSource {
     path: PathBuf,
     file: File,
     bytes: u64,
     separator: u8,
-    layout: Layout,
+    layout: CsvLayout,
     missing: Missing,
     shape: Shape,
-    /// Where kept rows 0, 256, 512, ... start.
+    /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
-    rows: KeptRows,
+    rows: TableRows,
 }
 
 impl CsvSource {
-    /// Opens a table and reads it once from end to end.
+    /// Opens a table and reads it once completely.
     pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Self> {
         let path = path.as_ref();
         let (file, bytes) = open_regular(path)?;
         let mut head = Vec::new();
-        At::new(&file, 0).take(BUFFER as u64).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
-        let mark = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        let separator = separator(&head[mark..]);
+        PositionedReader::new(&file, 0).take(BUFFER as u64).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+        let bom = if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let separator = separator(&head[bom..]);
 
-        let records = || Records::new(path, &file, separator, mark as u64);
+        let records = || Records::new(path, &file, separator, bom as u64);
         let mut first = records();
         if first.next()?.is_none() {
-            return Err(Error::data(format!("{}: the file holds no rows", path.display())));
+            return Err(Error::invalid_data(format!("{}: the file contains no rows", path.display())));
         }
-        let mut layout = Layout::of(path, &first.record, options)?;
-        if layout.only_numbers {
-            layout.select_numbers(path, records().number_columns(&layout)?)?;
+        let mut layout = CsvLayout::of(path, &first.record, options)?;
+        if layout.selects_numeric {
+            layout.select_numeric(path, records().numeric_columns(&layout)?)?;
         }
         let scan = scan(&mut records().after_header(&layout)?, &layout, options)?;
         let features = layout.selected.len();
         Ok(Self {
-            shape: Shape { samples: scan.rows.kept(), features, element: ElementType::F64, image: None },
+            shape: Shape { samples: scan.rows.samples(), features, element: ElementType::F64, image: None },
             starts: scan.starts,
             rows: scan.rows,
             missing: options.missing,
@@ -71,27 +73,27 @@ impl CsvSource {
         })
     }
 
-    /// The names of the columns that are read, when the table has a header.
+    /// The names of the selected columns, if the table has a header.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.layout.names.as_deref()
     }
 
-    /// The name of a sample, when the table has row names.
+    /// The name of a sample, if the table has row names.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         self.rows.row_name(sample)
     }
 
-    /// The rows left out for a missing cell, counted from 0 after the header, in order.
+    /// The rows dropped because of a missing cell, from 0 after the header, in order.
     pub fn dropped_rows(&self) -> &[usize] {
         self.rows.dropped()
     }
 
-    /// The row of the table, counted from 0 after the header, that a sample is: they differ once rows are left out.
+    /// Index of the row of a sample, from 0 after the header; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         self.rows.table_row(sample)
     }
 
-    /// Parses rows into one buffer, checking that they still read as they did when the file was opened.
+    /// Parses samples into one buffer; fails if the file has changed since it was opened.
     fn parse(&self, rows: &Range<usize>) -> Result<Vec<f64>> {
         let mut numbers = Vec::with_capacity(rows.len() * self.shape.features);
         let mut sample = rows.start - rows.start % STRIDE;
@@ -99,27 +101,26 @@ impl CsvSource {
         let mut records = Records::new(&self.path, &self.file, self.separator, start);
         let changed = |sample: usize| {
             let row = self.table_row(sample);
-            let what = format!("row {row} reads otherwise than when the file was opened; another process changed it");
-            Error::broken(&self.path, what)
+            Error::corrupt_file(&self.path, format!("row {row} changed after the file was opened"))
         };
         while sample < rows.end {
             if records.next()?.is_none() || records.record.len() != self.layout.width {
                 return Err(changed(sample));
             }
-            // Rows before the first asked are only parsed when what they hold decides whether they count.
+            // Rows before the first requested one are parsed only if a missing cell may drop them.
             if sample < rows.start && self.missing == Missing::Error {
                 sample += 1;
                 continue;
             }
             let parsed = numbers.len();
-            let kept = append(&records.record, &self.layout, &mut numbers).map_err(|_| changed(sample))?;
-            if !kept || sample < rows.start {
+            let complete = append(&records.record, &self.layout, &mut numbers).map_err(|_| changed(sample))?;
+            if !complete || sample < rows.start {
                 numbers.truncate(parsed);
             }
-            if !kept && self.missing == Missing::Error {
+            if !complete && self.missing == Missing::Error {
                 return Err(changed(sample));
             }
-            sample += usize::from(kept);
+            sample += usize::from(complete);
         }
         Ok(numbers)
     }
@@ -130,10 +131,10 @@ impl Source for CsvSource {
         &self.shape
     }
 
-    fn held_bytes(&self, threads: usize) -> u64 {
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         let Shape { samples, features, .. } = self.shape;
         let block = Grid::new(samples, features, 0).block_rows().min(samples) * features * 8;
-        // The numbers of a block for each thread, and where every few rows of the text begin.
+        // One block per thread, and the recorded starts.
         (threads * block + 8 * samples.div_ceil(STRIDE)) as u64
     }
 
@@ -148,45 +149,48 @@ impl Source for CsvSource {
     }
 }
 
-/// What one reading of the whole table finds.
+/// The result of one pass over the whole table.
 #[derive(Default)]
-struct Scan {
-    rows: KeptRows,
+struct CsvScan {
+    rows: TableRows,
+    /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
 }
 
-fn scan(records: &mut Records<'_>, layout: &Layout, options: &TableOptions) -> Result<Scan> {
-    let mut found = Scan::default();
+/// Validates all rows of a table.
+fn scan(records: &mut Records<'_>, layout: &CsvLayout, options: &TableOptions) -> Result<CsvScan> {
+    let mut scan = CsvScan::default();
     let mut numbers = Vec::new();
     let mut last = 0;
     while let Some(start) = records.next()? {
         last = start;
         let fields = records.record.len();
         if fields != layout.width {
-            return Err(records.broken(start, format!("{fields} fields where the first row has {}", layout.width))?);
+            return Err(records
+                .corrupt(start, format!("expected {} fields as in the first row, got {fields}", layout.width))?);
         }
         numbers.clear();
         match append(&records.record, layout, &mut numbers) {
             Ok(true) => {
-                if found.rows.kept().is_multiple_of(STRIDE) {
-                    found.starts.push(start);
+                if scan.rows.samples().is_multiple_of(STRIDE) {
+                    scan.starts.push(start);
                 }
-                found.rows.keep();
+                scan.rows.add_sample();
                 if options.row_names {
-                    found.rows.name(&String::from_utf8_lossy(&records.record[0]));
+                    scan.rows.set_name(&String::from_utf8_lossy(&records.record[0]));
                 }
             }
-            Ok(false) if options.missing == Missing::Drop => found.rows.drop_row(),
-            _ => return Err(records.bad_cell(start, found.rows.next_row(), layout, options.missing)?),
+            Ok(false) if options.missing == Missing::Drop => scan.rows.drop_row(),
+            _ => return Err(records.invalid_cell(start, scan.rows.next_row(), layout, options.missing)?),
         }
     }
     records.check_closed(last)?;
-    found.rows.check_any(records.path)?;
-    Ok(found)
+    scan.rows.check_any(records.path)?;
+    Ok(scan)
 }
 
-/// Appends a row's numbers; false when a cell is missing, an error when one is not a finite number.
-fn append(record: &ByteRecord, layout: &Layout, numbers: &mut Vec<f64>) -> std::result::Result<bool, ()> {
+/// Appends the numbers of a row. Returns false if a cell is missing; fails if a cell is not a finite number.
+fn append(record: &ByteRecord, layout: &CsvLayout, numbers: &mut Vec<f64>) -> std::result::Result<bool, ()> {
     let mut complete = true;
     for &field in &layout.selected {
         match Cell::of(&record[field]) {

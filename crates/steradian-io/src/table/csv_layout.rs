@@ -1,4 +1,4 @@
-//! Where a text table's data are, as its first row tells: its header, its width and the columns that are read.
+//! The layout of a text table, detected from its first row: header, width and selected columns.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,34 +8,35 @@ use steradian::{Error, Result};
 
 use crate::system::quote::quote;
 use crate::table::cell::Cell;
-use crate::table::columns::{number_remedy, select};
+use crate::table::columns::select;
 use crate::table::table_options::TableOptions;
 
-/// Where a table's data are: its header, its width and the columns that are read.
+/// The layout of a text table.
 #[derive(Debug, Clone)]
-pub(crate) struct Layout {
+pub(crate) struct CsvLayout {
+    /// True if the first row is a header.
     pub(crate) header: bool,
-    /// Fields of every row.
+    /// Number of fields per row.
     pub(crate) width: usize,
-    /// The fields that are read, in the order asked.
+    /// Indices of the selected fields, in the order of the selection.
     pub(crate) selected: Vec<usize>,
-    /// Their names, when there is a header.
+    /// Names of the selected fields, if there is a header.
     pub(crate) names: Option<Vec<String>>,
-    /// Whether every column of numbers is asked for; until they are known, `selected` holds all columns.
-    pub(crate) only_numbers: bool,
-    /// What each field is called, row names included: its name, or its index where there is no header.
+    /// True if every numeric column is selected; `selected` contains all columns until these are known.
+    pub(crate) selects_numeric: bool,
+    /// Label of each field, row names included: its name, or its index if there is no header.
     labels: Vec<String>,
     row_names: bool,
 }
 
-impl Layout {
-    /// Decides from the table's first row.
+impl CsvLayout {
+    /// Detects the layout from the first row.
     pub(crate) fn of(path: &Path, first: &ByteRecord, options: &TableOptions) -> Result<Self> {
         let width = first.len();
         let data = usize::from(options.row_names)..width;
         if data.is_empty() {
-            return Err(Error::data(format!(
-                "{}: the only column holds the rows' names; there is nothing to read",
+            return Err(Error::invalid_data(format!(
+                "{}: the table has no data column: its only column contains the row names",
                 path.display()
             )));
         }
@@ -45,16 +46,16 @@ impl Layout {
             false => field.to_string(),
         };
         let labels: Vec<String> = (0..width).map(label).collect();
-        let of_data = &labels[data.start..];
-        let only_numbers = options.only_numbers(of_data);
+        let data_labels = &labels[data.start..];
+        let selects_numeric = options.selects_numeric(data_labels);
         let selected = match &options.columns {
-            Some(columns) if !only_numbers => {
-                select(path, columns, of_data, header)?.into_iter().map(|i| i + data.start).collect()
+            Some(columns) if !selects_numeric => {
+                select(path, columns, data_labels, header)?.into_iter().map(|i| i + data.start).collect()
             }
             _ => data.collect(),
         };
         let mut layout =
-            Self { header, width, selected, names: None, only_numbers, labels, row_names: options.row_names };
+            Self { header, width, selected, names: None, selects_numeric, labels, row_names: options.row_names };
         layout.name_selected();
         Ok(layout)
     }
@@ -63,36 +64,41 @@ impl Layout {
         self.names = self.header.then(|| self.selected.iter().map(|&field| self.labels[field].clone()).collect());
     }
 
-    /// Reads the columns of numbers, now that they are known.
-    pub(crate) fn select_numbers(&mut self, path: &Path, numbers: Vec<usize>) -> Result<()> {
-        if numbers.is_empty() {
-            return Err(Error::data(format!("{}: no column holds numbers only, so none is left", path.display())));
+    /// Selects the numeric fields, which are known after a pass over the table.
+    pub(crate) fn select_numeric(&mut self, path: &Path, numeric: Vec<usize>) -> Result<()> {
+        if numeric.is_empty() {
+            return Err(Error::invalid_data(format!("{}: no column is numeric", path.display())));
         }
-        self.selected = numbers;
+        self.selected = numeric;
         self.name_selected();
         Ok(())
     }
 
-    /// The fields that hold data rather than names.
+    /// The fields with data: all but the row names.
     pub(crate) fn data(&self) -> Range<usize> {
         usize::from(self.row_names)..self.width
     }
 
-    /// What to do about text, given the fields that hold numbers.
-    pub(crate) fn number_remedy(&self, numbers: &[usize]) -> String {
-        let labels: Vec<String> = numbers.iter().map(|&field| self.labels[field].clone()).collect();
-        number_remedy(&labels, self.row_names)
+    /// The [`Error::NotNumeric`] of a cell, given the numeric fields.
+    pub(crate) fn not_numeric(&self, path: &Path, place: String, numeric: &[usize]) -> Error {
+        Error::NotNumeric {
+            path: path.to_path_buf(),
+            place,
+            numeric: numeric.iter().map(|&field| self.labels[field].clone()).collect(),
+            row_names: self.row_names,
+        }
     }
 
-    /// The name of the column at a place in the selection, for messages.
-    pub(crate) fn column(&self, place: usize) -> String {
+    /// The label of the selected column at an index, for messages.
+    pub(crate) fn column(&self, index: usize) -> String {
         match &self.names {
-            Some(names) => quote(names[place].as_bytes()),
-            None => self.selected[place].to_string(),
+            Some(names) => quote(names[index].as_bytes()),
+            None => self.selected[index].to_string(),
         }
     }
 }
 
+/// True if the first row is a header.
 fn has_header(first: &ByteRecord, options: &TableOptions) -> bool {
     let data = usize::from(options.row_names);
     let text = |field: usize| Cell::of(&first[field]) == Cell::Text;
@@ -104,25 +110,25 @@ fn has_header(first: &ByteRecord, options: &TableOptions) -> bool {
     if any_text && columns.iter().all(named) {
         return true;
     }
-    // The names asked for are not in the first row. If they are indices of numbers, it is a row like the others.
-    let index_of_number = |column: &String| {
+    // The selected names are not in the first row. If they are indices of numeric cells, it is a data row.
+    let is_numeric_index = |column: &String| {
         column.parse::<usize>().is_ok_and(|field| (data..first.len()).contains(&field) && !text(field))
     };
-    any_text && !columns.iter().all(index_of_number)
+    any_text && !columns.iter().all(is_numeric_index)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn layout(first: &[&str], columns: Option<&[&str]>, row_names: bool) -> Result<Layout> {
+    fn layout(first: &[&str], columns: Option<&[&str]>, row_names: bool) -> Result<CsvLayout> {
         let columns = columns.map(|columns| columns.iter().map(ToString::to_string).collect());
         let options = TableOptions { columns, row_names, ..TableOptions::default() };
-        Layout::of(Path::new("t.csv"), &ByteRecord::from(first.to_vec()), &options)
+        CsvLayout::of(Path::new("t.csv"), &ByteRecord::from(first.to_vec()), &options)
     }
 
     #[test]
-    fn a_header_is_a_row_with_text_where_data_would_be() {
+    fn a_first_row_with_text_in_a_data_column_is_a_header() {
         let header = |first: &[&str], columns, row_names| layout(first, columns, row_names).unwrap().header;
         assert!(header(&["", "x", "y"], None, false));
         assert!(!header(&["1", "2"], None, false));
@@ -135,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_columns_are_answered_with_the_right_ones() {
+    fn errors_about_columns_list_the_columns() {
         let message = |columns: &[&str]| layout(&["a", "b", "b"], Some(columns), false).unwrap_err().to_string();
         assert_eq!(message(&["c"]), "t.csv: there is no column \"c\"; the columns are a, b, b");
         assert!(message(&["a", "a"]).contains("twice"));

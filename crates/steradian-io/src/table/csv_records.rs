@@ -1,4 +1,4 @@
-//! The records of a text table: their separator, where each starts, and the messages about a bad one.
+//! The records of a text table: separator, start of each record, and errors of invalid cells.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,70 +7,70 @@ use std::path::Path;
 use ::csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
 use steradian::{Error, Result};
 
-use crate::system::pread::At;
+use crate::system::pread::PositionedReader;
 use crate::system::quote::quote;
 use crate::table::cell::Cell;
-use crate::table::csv_layout::Layout;
+use crate::table::csv_layout::CsvLayout;
 use crate::table::table_options::Missing;
 
-/// Bytes read at a time.
+/// Bytes per read.
 pub(crate) const BUFFER: usize = 64 << 10;
 
-/// A row longer than this is taken for a quote that is never closed, which would draw the whole file into memory.
-const LONGEST_ROW: u64 = 64 << 20;
+/// Largest length of a row in bytes. A longer row is an unclosed quote, which would load the whole file into memory.
+const MAX_ROW_BYTES: u64 = 64 << 20;
 
-/// The separator of the first line: the one of comma, semicolon and tab that it has most of, outside quotes.
+/// The separator: the most frequent of comma, semicolon and tab in the first line, outside quotes.
 pub(crate) fn separator(head: &[u8]) -> u8 {
     const CANDIDATES: [u8; 3] = *b",;\t";
     let mut counts = [0usize; 3];
-    let (mut quoted, mut begun) = (false, false);
+    let (mut quoted, mut started) = (false, false);
     for &byte in head {
         match byte {
             b'"' => quoted = !quoted,
-            b'\n' | b'\r' if !quoted && begun => break,
+            b'\n' | b'\r' if !quoted && started => break,
             _ if quoted => {}
             _ => CANDIDATES.iter().zip(&mut counts).for_each(|(&c, count)| *count += usize::from(c == byte)),
         }
-        begun |= !byte.is_ascii_whitespace();
+        started |= !byte.is_ascii_whitespace();
     }
     let most = counts.into_iter().max().unwrap_or(0);
     counts.iter().position(|&count| count == most).map_or(b',', |i| CANDIDATES[i])
 }
 
-/// The records of a file from some byte on, each with where it starts.
+/// Records of a file from a start byte, each with its position.
 pub(crate) struct Records<'a> {
     pub(crate) path: &'a Path,
     file: &'a File,
     separator: u8,
-    reader: Reader<At<&'a File>>,
-    /// The one that was read last.
+    reader: Reader<PositionedReader<&'a File>>,
+    /// The record that was read last.
     pub(crate) record: ByteRecord,
     origin: u64,
 }
 
 impl<'a> Records<'a> {
-    /// From a byte on, where a record starts.
+    /// Records from byte `origin`, at which a record starts.
     pub(crate) fn new(path: &'a Path, file: &'a File, separator: u8, origin: u64) -> Self {
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(separator)
             .buffer_capacity(BUFFER)
-            .from_reader(At::new(file, origin));
+            .from_reader(PositionedReader::new(file, origin));
         Self { path, file, separator, reader, record: ByteRecord::new(), origin }
     }
 
-    /// From the first row of data on; these records begin at the start of the table.
-    pub(crate) fn after_header(mut self, layout: &Layout) -> Result<Self> {
+    /// Skips the header; requires that these records start at the start of the table.
+    pub(crate) fn after_header(mut self, layout: &CsvLayout) -> Result<Self> {
         if layout.header {
             self.next()?;
         }
         Ok(self)
     }
 
-    /// The fields in which every cell is a number or missing, and at least one is a number. Reads the whole table
-    /// from where these records begin, which is its start.
-    pub(crate) fn number_columns(&self, layout: &Layout) -> Result<Vec<usize>> {
+    /// The numeric fields: every cell is a number or missing, and at least one is a number. Reads the whole table;
+    /// requires that these records start at the start of the table.
+    pub(crate) fn numeric_columns(&self, layout: &CsvLayout) -> Result<Vec<usize>> {
         let mut records = Records::new(self.path, self.file, self.separator, self.origin).after_header(layout)?;
         let mut numbers = vec![0usize; layout.width];
         let mut text = vec![false; layout.width];
@@ -86,31 +86,31 @@ impl<'a> Records<'a> {
         Ok(layout.data().filter(|&field| numbers[field] > 0 && !text[field]).collect())
     }
 
-    /// Reads the next record; returns the byte where it starts, which may lie on blank lines before it.
+    /// Reads the next record and returns its start byte, which may be on a blank line before it.
     pub(crate) fn next(&mut self) -> Result<Option<u64>> {
         let start = self.origin + self.reader.position().byte();
-        self.reader.get_mut().limit = start + LONGEST_ROW;
+        self.reader.get_mut().limit = start + MAX_ROW_BYTES;
         match self.reader.read_byte_record(&mut self.record) {
             Ok(more) => Ok(more.then_some(start)),
             Err(e) => match e.into_kind() {
                 ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::FileTooLarge => {
-                    Err(self.broken(start, format!("a row of over {LONGEST_ROW} bytes; is a quote left open?"))?)
+                    Err(self.corrupt(start, format!("row exceeds {MAX_ROW_BYTES} bytes; check for an unclosed quote"))?)
                 }
                 ErrorKind::Io(e) => Err(Error::io(self.path, e)),
-                other => Err(Error::broken(self.path, format!("{other:?}"))),
+                other => Err(Error::corrupt_file(self.path, format!("{other:?}"))),
             },
         }
     }
 
-    /// The line, from 1, of the record that starts at a byte. It counts from the file's start, so only errors ask.
+    /// The line, from 1, of the record that starts at a byte. Scans the file from its start, so only errors call it.
     fn line(&self, start: u64) -> Result<u64> {
-        let mut reader = std::io::BufReader::with_capacity(BUFFER, At::new(self.file, 0));
+        let mut reader = std::io::BufReader::with_capacity(BUFFER, PositionedReader::new(self.file, 0));
         let mut lines = 1;
         let mut at = 0;
         loop {
             let chunk = std::io::BufRead::fill_buf(&mut reader).map_err(|e| Error::io(self.path, e))?;
             for &byte in chunk {
-                // Blank lines before the record, and the end of a line of two bytes, belong to its start.
+                // A start may be on blank lines before the record or within a line end of two bytes.
                 if at >= start && !matches!(byte, b'\n' | b'\r') {
                     return Ok(lines);
                 }
@@ -125,44 +125,45 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// The error of a table that breaks at a record.
-    pub(crate) fn broken(&self, start: u64, what: String) -> Result<Error> {
-        Ok(Error::broken(self.path, format!("line {}: {what}", self.line(start)?)))
+    /// The [`Error::CorruptFile`] of the record that starts at a byte.
+    pub(crate) fn corrupt(&self, start: u64, what: String) -> Result<Error> {
+        Ok(Error::corrupt_file(self.path, format!("line {}: {what}", self.line(start)?)))
     }
 
-    /// The error of the first cell of the current record that cannot be read.
-    pub(crate) fn bad_cell(&self, start: u64, row: usize, layout: &Layout, missing: Missing) -> Result<Error> {
+    /// The error of the first invalid cell of the current record.
+    pub(crate) fn invalid_cell(&self, start: u64, row: usize, layout: &CsvLayout, missing: Missing) -> Result<Error> {
         let line = self.line(start)?;
-        for (place, &field) in layout.selected.iter().enumerate() {
+        let path = self.path.display();
+        for (index, &field) in layout.selected.iter().enumerate() {
             let text = quote(&self.record[field]);
-            let what = match Cell::of(&self.record[field]) {
+            let place = format!("row {row} (line {line}), column {}", layout.column(index));
+            return Ok(match Cell::of(&self.record[field]) {
                 Cell::Number(_) => continue,
                 Cell::Missing if missing == Missing::Drop => continue,
-                Cell::Missing => {
-                    format!("is missing ({text}); leave such rows out with --missing drop, or fill it in")
-                }
-                Cell::Infinite => format!("is {text}, which is not finite; correct it or leave the row out"),
+                Cell::Missing => Error::MissingCell { path: self.path.to_path_buf(), place, text },
+                Cell::Infinite => Error::invalid_data(format!(
+                    "{path}: {place} ({text}) is not finite; correct the cell or remove the row"
+                )),
+                // Another selection of columns does not help here, so this is no `NotNumeric`.
                 Cell::Text if self.record[field].contains(&b',') => {
-                    format!("is {text}, not a number; write decimals with a point")
+                    Error::invalid_data(format!("{path}: {place} ({text}) is not numeric; write decimals with a point"))
                 }
                 Cell::Text => {
-                    let remedy = layout.number_remedy(&self.number_columns(layout)?);
-                    format!("is {text}, not a number; {remedy}")
+                    let numeric = self.numeric_columns(layout)?;
+                    layout.not_numeric(self.path, format!("{place} ({text})"), &numeric)
                 }
-            };
-            let (path, column) = (self.path.display(), layout.column(place));
-            return Ok(Error::data(format!("{path}: row {row} (line {line}), column {column} {what}")));
+            });
         }
-        Ok(Error::data(format!("{}: row {row} (line {line}) cannot be read", self.path.display())))
+        Ok(Error::invalid_data(format!("{path}: row {row} (line {line}) cannot be read")))
     }
 
-    /// Fails when the last record ends inside quotes, which would have swallowed rows unseen.
+    /// Fails if the last record, which starts at a byte, ends inside quotes: it may contain further rows.
     pub(crate) fn check_closed(&self, start: u64) -> Result<()> {
         let mut bytes = Vec::new();
-        At::new(self.file, start).read_to_end(&mut bytes).map_err(|e| Error::io(self.path, e))?;
+        PositionedReader::new(self.file, start).read_to_end(&mut bytes).map_err(|e| Error::io(self.path, e))?;
         let quotes = bytes.iter().filter(|&&byte| byte == b'"').count();
         if quotes % 2 == 1 && bytes.trim_ascii().contains(&b'\n') {
-            return Err(self.broken(start, "a quote is opened and never closed".to_string())?);
+            return Err(self.corrupt(start, "unclosed quote".to_string())?);
         }
         Ok(())
     }

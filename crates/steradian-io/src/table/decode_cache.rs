@@ -1,102 +1,104 @@
-//! Decoded pieces of a file that threads share: each is decoded once while it is in use, and the last few are kept.
+//! A cache of decoded chunks of a file that threads share: concurrent requests decode a chunk once.
 //!
-//! A cursor stands where a piece ended, so that the next one goes on from there instead of starting over. Threads at
-//! far places of a file have a cursor each. What a piece holds does not depend on who decodes it or from where.
+//! A cursor is the decoder state at the end of a chunk: the next chunk continues from it instead of decoding its row group
+//! from the start. Threads at distant positions of a file use one cursor each. The content of a chunk does not depend on
+//! the thread or the cursor that decoded it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use steradian::Result;
 
-/// A place in the sequence of pieces where decoding can go on.
+/// A decoder state between two chunks.
 #[derive(Debug)]
 pub(crate) struct Cursor<C> {
-    /// The piece that comes next.
+    /// Index of the next chunk.
     pub(crate) next: usize,
-    /// What it takes to decode it.
+    /// Decoder state at its start.
     pub(crate) state: C,
 }
 
-/// The pieces of one file.
+/// A cache of the chunks of one file, least recently used first out.
 #[derive(Debug)]
-pub(crate) struct Pieces<P, C> {
-    shared: Mutex<Shared<P, C>>,
-    /// Some piece has been decoded, or given up.
+pub(crate) struct DecodeCache<P, C> {
+    shared: Mutex<CacheShared<P, C>>,
+    /// Notified when the decoding of a chunk ends, successfully or not.
     done: Condvar,
-    kept_pieces: usize,
-    kept_cursors: usize,
+    max_chunks: usize,
+    max_cursors: usize,
 }
 
 #[derive(Debug)]
-struct Shared<P, C> {
-    /// Used last comes last.
-    pieces: VecDeque<(usize, Arc<P>)>,
+struct CacheShared<P, C> {
+    /// Index and content; the most recently used chunk is the last.
+    chunks: VecDeque<(usize, Arc<P>)>,
     cursors: VecDeque<Cursor<C>>,
-    under_way: Vec<usize>,
+    /// Indices of the chunks that are being decoded.
+    in_progress: Vec<usize>,
 }
 
-impl<P, C> Pieces<P, C> {
-    /// Keeps at most so many pieces and cursors.
-    pub(crate) fn new(kept_pieces: usize, kept_cursors: usize) -> Self {
-        let shared = Shared { pieces: VecDeque::new(), cursors: VecDeque::new(), under_way: Vec::new() };
-        Self { shared: Mutex::new(shared), done: Condvar::new(), kept_pieces, kept_cursors }
+impl<P, C> DecodeCache<P, C> {
+    /// An empty cache for at most this many chunks and cursors.
+    pub(crate) fn new(max_chunks: usize, max_cursors: usize) -> Self {
+        let shared = CacheShared { chunks: VecDeque::new(), cursors: VecDeque::new(), in_progress: Vec::new() };
+        Self { shared: Mutex::new(shared), done: Condvar::new(), max_chunks, max_cursors }
     }
 
-    /// How many pieces are kept, at most.
-    pub(crate) fn kept_pieces(&self) -> usize {
-        self.kept_pieces
+    /// Largest number of chunks in the cache.
+    pub(crate) fn max_chunks(&self) -> usize {
+        self.max_chunks
     }
 
-    /// A piece, decoded by `decode` unless it is there. That is given the cursor which stands at the piece, if one
-    /// does, and may return one for the piece after it.
+    /// A chunk, decoded by `decode` unless it is in the cache. `decode` receives the cursor at the start of the chunk, if
+    /// there is one, and may return a cursor for the next chunk.
     pub(crate) fn get(&self, index: usize, decode: impl FnOnce(Option<C>) -> Result<(P, Option<C>)>) -> Result<Arc<P>> {
         let mut shared = self.lock();
-        while shared.under_way.contains(&index) {
+        while shared.in_progress.contains(&index) {
             shared = self.done.wait(shared).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(place) = shared.pieces.iter().position(|(kept, _)| *kept == index) {
-            let found = shared.pieces.remove(place).expect("the place is within");
-            let piece = Arc::clone(&found.1);
-            shared.pieces.push_back(found);
-            return Ok(piece);
+        if let Some(position) = shared.chunks.iter().position(|(cached, _)| *cached == index) {
+            let entry = shared.chunks.remove(position).expect("the position is in range");
+            let chunk = Arc::clone(&entry.1);
+            shared.chunks.push_back(entry);
+            return Ok(chunk);
         }
-        let place = shared.cursors.iter().position(|cursor| cursor.next == index);
-        let cursor = place.and_then(|place| shared.cursors.remove(place));
-        shared.under_way.push(index);
+        let position = shared.cursors.iter().position(|cursor| cursor.next == index);
+        let cursor = position.and_then(|position| shared.cursors.remove(position));
+        shared.in_progress.push(index);
         drop(shared);
 
-        let _turn = Turn { pieces: self, index };
-        let (piece, cursor) = decode(cursor.map(|cursor| cursor.state))?;
-        let piece = Arc::new(piece);
+        let _permit = DecodePermit { cache: self, index };
+        let (chunk, cursor) = decode(cursor.map(|cursor| cursor.state))?;
+        let chunk = Arc::new(chunk);
         let mut shared = self.lock();
-        shared.pieces.push_back((index, Arc::clone(&piece)));
-        while shared.pieces.len() > self.kept_pieces {
-            shared.pieces.pop_front();
+        shared.chunks.push_back((index, Arc::clone(&chunk)));
+        while shared.chunks.len() > self.max_chunks {
+            shared.chunks.pop_front();
         }
         shared.cursors.extend(cursor.map(|state| Cursor { next: index + 1, state }));
-        while shared.cursors.len() > self.kept_cursors {
+        while shared.cursors.len() > self.max_cursors {
             shared.cursors.pop_front();
         }
         drop(shared);
-        Ok(piece)
+        Ok(chunk)
     }
 
-    /// A thread that panicked has left nothing half done in here: the lock is never held while decoding.
-    fn lock(&self) -> MutexGuard<'_, Shared<P, C>> {
+    /// Locks the cache. A poisoned lock is usable: no thread holds it while it decodes, so the state is consistent.
+    fn lock(&self) -> MutexGuard<'_, CacheShared<P, C>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A piece under way; whoever waits for it goes on when this ends, however it ends.
-struct Turn<'a, P, C> {
-    pieces: &'a Pieces<P, C>,
+/// A chunk that is being decoded. Dropping it wakes the waiting threads, also after an error or a panic.
+struct DecodePermit<'a, P, C> {
+    cache: &'a DecodeCache<P, C>,
     index: usize,
 }
 
-impl<P, C> Drop for Turn<'_, P, C> {
+impl<P, C> Drop for DecodePermit<'_, P, C> {
     fn drop(&mut self) {
-        self.pieces.lock().under_way.retain(|&index| index != self.index);
-        self.pieces.done.notify_all();
+        self.cache.lock().in_progress.retain(|&index| index != self.index);
+        self.cache.done.notify_all();
     }
 }
 
@@ -108,41 +110,41 @@ mod tests {
 
     use super::*;
 
-    /// Pieces that hold ten times their index, and cursors that hold the index they stand at.
-    fn get(pieces: &Pieces<usize, usize>, index: usize, decoded: &AtomicUsize) -> (usize, Option<usize>) {
+    /// Gets a chunk, whose content is 10 times its index, and the cursor passed to `decode`, whose state is an index.
+    fn get(cache: &DecodeCache<usize, usize>, index: usize, decoded: &AtomicUsize) -> (usize, Option<usize>) {
         let mut from = None;
-        let piece = pieces.get(index, |cursor| {
+        let chunk = cache.get(index, |cursor| {
             from = cursor;
             decoded.fetch_add(1, Ordering::SeqCst);
             Ok((10 * index, Some(index + 1)))
         });
-        (*piece.unwrap(), from)
+        (*chunk.unwrap(), from)
     }
 
     #[test]
-    fn the_last_pieces_are_kept_and_cursors_go_on() {
-        let (pieces, decoded) = (Pieces::new(2, 2), AtomicUsize::new(0));
-        assert_eq!(get(&pieces, 0, &decoded), (0, None));
-        assert_eq!(get(&pieces, 1, &decoded), (10, Some(1)));
-        assert_eq!(get(&pieces, 7, &decoded), (70, None));
-        assert_eq!(get(&pieces, 1, &decoded), (10, None));
-        assert_eq!(decoded.load(Ordering::SeqCst), 3, "1 was kept");
-        // Two far places go on side by side.
-        assert_eq!(get(&pieces, 2, &decoded), (20, Some(2)));
-        assert_eq!(get(&pieces, 8, &decoded), (80, Some(8)));
-        // The oldest is gone.
-        assert_eq!(get(&pieces, 0, &decoded), (0, None));
+    fn recent_chunks_are_cached_and_cursors_are_reused() {
+        let (cache, decoded) = (DecodeCache::new(2, 2), AtomicUsize::new(0));
+        assert_eq!(get(&cache, 0, &decoded), (0, None));
+        assert_eq!(get(&cache, 1, &decoded), (10, Some(1)));
+        assert_eq!(get(&cache, 7, &decoded), (70, None));
+        assert_eq!(get(&cache, 1, &decoded), (10, None));
+        assert_eq!(decoded.load(Ordering::SeqCst), 3, "chunk 1 is in the cache");
+        // Cursors at two distant positions.
+        assert_eq!(get(&cache, 2, &decoded), (20, Some(2)));
+        assert_eq!(get(&cache, 8, &decoded), (80, Some(8)));
+        // The least recently used chunk was removed.
+        assert_eq!(get(&cache, 0, &decoded), (0, None));
         assert_eq!(decoded.load(Ordering::SeqCst), 6);
     }
 
     #[test]
-    fn threads_that_want_one_piece_decode_it_once() {
-        let (pieces, decoded) = (Pieces::new(4, 1), AtomicUsize::new(0));
+    fn threads_that_request_one_chunk_decode_it_once() {
+        let (cache, decoded) = (DecodeCache::new(4, 1), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for index in 0..4 {
-                        assert_eq!(get(&pieces, index, &decoded).0, 10 * index);
+                        assert_eq!(get(&cache, index, &decoded).0, 10 * index);
                     }
                 });
             }
@@ -151,13 +153,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_does_not_hold_others_up() {
-        let (pieces, decoded) = (Pieces::new(1, 1), AtomicUsize::new(0));
-        assert!(pieces.get(3, |_| Err(Error::data("bad"))).is_err());
+    fn a_failure_does_not_block_other_threads() {
+        let (cache, decoded) = (DecodeCache::new(1, 1), AtomicUsize::new(0));
+        assert!(cache.get(3, |_| Err(Error::invalid_data("bad"))).is_err());
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _ = pieces.get(3, |_| panic!("on purpose"));
+            let _ = cache.get(3, |_| panic!("on purpose"));
         }));
         assert!(panicked.is_err());
-        assert_eq!(get(&pieces, 3, &decoded).0, 30);
+        assert_eq!(get(&cache, 3, &decoded).0, 30);
     }
 }

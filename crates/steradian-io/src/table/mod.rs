@@ -12,8 +12,6 @@ pub(crate) mod csv_layout;
 pub(crate) mod csv_records;
 #[cfg(feature = "parquet")]
 pub(crate) mod decode_cache;
-#[cfg(any(feature = "csv", feature = "parquet"))]
-pub(crate) mod kept_rows;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 #[cfg(feature = "parquet")]
@@ -21,3 +19,5 @@ pub(crate) mod parquet_columns;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet_file;
 pub(crate) mod table_options;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub(crate) mod table_rows;

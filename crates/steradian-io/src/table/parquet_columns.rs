@@ -1,4 +1,4 @@
-//! Types of parquet columns, and their cells as numbers or names.
+//! Types of parquet columns, and conversion of their cells to numbers or names.
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -6,30 +6,30 @@ use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescriptor;
 
-/// What a column holds.
+/// The type of a column, as far as conversion needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Kind {
-    /// Numbers of at most single precision.
-    Single,
-    /// Other numbers, which are read in double precision.
-    Number(Number),
-    /// Something else, in a word for messages.
+pub(crate) enum ColumnType {
+    /// Floating-point numbers of at most 32 bits.
+    Float32,
+    /// Other numbers, which are converted to f64.
+    Numeric(NumericEncoding),
+    /// Any other type; its name for messages.
     Other(&'static str),
 }
 
-/// How a column's stored values are numbers.
+/// Encoding of numbers in the stored values of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
-    /// As they are.
+pub(crate) enum NumericEncoding {
+    /// The stored value is the number.
     Plain,
-    /// Bits of a whole number without sign.
+    /// Bits of an unsigned integer.
     Unsigned,
-    /// A whole number that is divided by this power of ten.
+    /// An integer that is divided by this power of ten.
     Decimal(i32),
 }
 
-impl Kind {
-    /// From the schema.
+impl ColumnType {
+    /// The type of a column of the schema.
     pub(crate) fn of(column: &ColumnDescriptor) -> Self {
         if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
             return Self::Other("nested");
@@ -39,19 +39,19 @@ impl Kind {
         let decimal = matches!(logical, Some(LogicalType::Decimal(_))) || converted == ConvertedType::DECIMAL;
         if decimal {
             return match physical {
-                Type::INT32 | Type::INT64 => Self::Number(Number::Decimal(column.type_scale())),
-                // More bytes do not fit a whole number of 128 bits; no writer we know makes them.
+                Type::INT32 | Type::INT64 => Self::Numeric(NumericEncoding::Decimal(column.type_scale())),
+                // Longer decimals exceed 128 bits; common writers do not produce them.
                 Type::FIXED_LEN_BYTE_ARRAY if column.type_length() <= 16 => {
-                    Self::Number(Number::Decimal(column.type_scale()))
+                    Self::Numeric(NumericEncoding::Decimal(column.type_scale()))
                 }
-                _ => Self::Other("a decimal of variable or great length"),
+                _ => Self::Other("a decimal of variable length or over 128 bits"),
             };
         }
         match physical {
-            Type::FLOAT => Self::Single,
-            Type::FIXED_LEN_BYTE_ARRAY if logical == Some(&LogicalType::Float16) => Self::Single,
-            Type::DOUBLE | Type::BOOLEAN => Self::Number(Number::Plain),
-            Type::INT32 | Type::INT64 => whole(logical, converted),
+            Type::FLOAT => Self::Float32,
+            Type::FIXED_LEN_BYTE_ARRAY if logical == Some(&LogicalType::Float16) => Self::Float32,
+            Type::DOUBLE | Type::BOOLEAN => Self::Numeric(NumericEncoding::Plain),
+            Type::INT32 | Type::INT64 => integer_type(logical, converted),
             Type::INT96 => Self::Other("a time"),
             Type::BYTE_ARRAY if is_text(logical, converted) => Self::Other("text"),
             Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => Self::Other("bytes"),
@@ -65,33 +65,37 @@ fn is_text(logical: Option<&LogicalType>, converted: ConvertedType) -> bool {
         || matches!(converted, UTF8 | ENUM | JSON)
 }
 
-fn whole(logical: Option<&LogicalType>, converted: ConvertedType) -> Kind {
+fn integer_type(logical: Option<&LogicalType>, converted: ConvertedType) -> ColumnType {
     use ConvertedType::{
         DATE, TIME_MICROS, TIME_MILLIS, TIMESTAMP_MICROS, TIMESTAMP_MILLIS, UINT_8, UINT_16, UINT_32, UINT_64,
     };
     match (logical, converted) {
-        (Some(LogicalType::Date), _) | (_, DATE) => Kind::Other("a date"),
+        (Some(LogicalType::Date), _) | (_, DATE) => ColumnType::Other("a date"),
         (Some(LogicalType::Time(_) | LogicalType::Timestamp(_)), _)
-        | (_, TIME_MILLIS | TIME_MICROS | TIMESTAMP_MILLIS | TIMESTAMP_MICROS) => Kind::Other("a time"),
-        (Some(LogicalType::Unknown), _) => Kind::Other("empty"),
-        (Some(LogicalType::Integer(integer)), _) if !integer.is_signed => Kind::Number(Number::Unsigned),
-        (_, UINT_8 | UINT_16 | UINT_32 | UINT_64) => Kind::Number(Number::Unsigned),
-        _ => Kind::Number(Number::Plain),
+        | (_, TIME_MILLIS | TIME_MICROS | TIMESTAMP_MILLIS | TIMESTAMP_MICROS) => ColumnType::Other("a time"),
+        (Some(LogicalType::Unknown), _) => ColumnType::Other("empty"),
+        (Some(LogicalType::Integer(integer)), _) if !integer.is_signed => {
+            ColumnType::Numeric(NumericEncoding::Unsigned)
+        }
+        (_, UINT_8 | UINT_16 | UINT_32 | UINT_64) => ColumnType::Numeric(NumericEncoding::Unsigned),
+        _ => ColumnType::Numeric(NumericEncoding::Plain),
     }
 }
 
-/// The next cells of a column as numbers; what is null is NaN.
-pub(crate) fn numbers(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Result<Vec<f64>> {
-    let number = match kind {
-        Kind::Number(number) => number,
-        Kind::Single => Number::Plain,
-        Kind::Other(what) => return Err(ParquetError::General(format!("a column of {what} is not read as numbers"))),
+/// The next cells of a column as numbers; a null becomes NaN.
+pub(crate) fn numbers(reader: &mut ColumnReader, column_type: ColumnType, rows: usize) -> Result<Vec<f64>> {
+    let encoding = match column_type {
+        ColumnType::Numeric(encoding) => encoding,
+        ColumnType::Float32 => NumericEncoding::Plain,
+        ColumnType::Other(what) => {
+            return Err(ParquetError::General(format!("a column of type {what} is not numeric")));
+        }
     };
-    let scaled = |whole: i128| match number {
-        Number::Decimal(scale) => whole as f64 / 10f64.powi(scale),
-        _ => whole as f64,
+    let scaled = |integer: i128| match encoding {
+        NumericEncoding::Decimal(scale) => integer as f64 / 10f64.powi(scale),
+        _ => integer as f64,
     };
-    let unsigned = number == Number::Unsigned;
+    let unsigned = encoding == NumericEncoding::Unsigned;
     let cells = match reader {
         ColumnReader::BoolColumnReader(r) => cells(r, rows, |&x| f64::from(u8::from(x))),
         ColumnReader::Int32ColumnReader(r) if unsigned => cells(r, rows, |&x| f64::from(x.cast_unsigned())),
@@ -100,7 +104,7 @@ pub(crate) fn numbers(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Res
         ColumnReader::Int64ColumnReader(r) => cells(r, rows, |&x| scaled(x.into())),
         ColumnReader::FloatColumnReader(r) => cells(r, rows, |&x| f64::from(x)),
         ColumnReader::DoubleColumnReader(r) => cells(r, rows, |&x| x),
-        ColumnReader::FixedLenByteArrayColumnReader(r) if kind == Kind::Single => {
+        ColumnReader::FixedLenByteArrayColumnReader(r) if column_type == ColumnType::Float32 => {
             cells(r, rows, |x| x.data().try_into().map_or(f64::NAN, |bytes| half::f16::from_le_bytes(bytes).to_f64()))
         }
         ColumnReader::FixedLenByteArrayColumnReader(r) => cells(r, rows, |x| scaled(big_endian(x.data()))),
@@ -111,7 +115,7 @@ pub(crate) fn numbers(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Res
     Ok(cells.into_iter().map(|cell| cell.unwrap_or(f64::NAN)).collect())
 }
 
-/// The next cells of a column as names of rows; what is null has none.
+/// The next cells of a column as row names; a null has none.
 pub(crate) fn names(reader: &mut ColumnReader, rows: usize) -> Result<Vec<Option<String>>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match reader {
@@ -126,7 +130,7 @@ pub(crate) fn names(reader: &mut ColumnReader, rows: usize) -> Result<Vec<Option
     }
 }
 
-/// Leaves out the next cells of a column.
+/// Skips the next cells of a column.
 pub(crate) fn skip(reader: &mut ColumnReader, rows: usize) -> Result<()> {
     let skipped = match reader {
         ColumnReader::BoolColumnReader(r) => r.skip_records(rows),
@@ -138,10 +142,10 @@ pub(crate) fn skip(reader: &mut ColumnReader, rows: usize) -> Result<()> {
         ColumnReader::ByteArrayColumnReader(r) => r.skip_records(rows),
         ColumnReader::FixedLenByteArrayColumnReader(r) => r.skip_records(rows),
     }?;
-    complete(skipped, rows)
+    check_count(skipped, rows)
 }
 
-/// The next cells, none where null.
+/// The next cells; a null is `None`.
 fn cells<T: DataType, U>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,
@@ -149,26 +153,26 @@ fn cells<T: DataType, U>(
 ) -> Result<Vec<Option<U>>> {
     let (mut levels, mut values) = (Vec::new(), Vec::new());
     let (read, ..) = reader.read_records(rows, Some(&mut levels), None, &mut values)?;
-    complete(read, rows)?;
+    check_count(read, rows)?;
     if values.len() == rows {
         return Ok(values.iter().map(|value| Some(convert(value))).collect());
     }
-    // Only flat columns are read, so a cell is there at level 1 and null at level 0.
+    // Only flat columns are read: definition level 1 is a value, level 0 a null.
     let mut values = values.iter();
     Ok(levels.iter().map(|&level| if level > 0 { values.next().map(&convert) } else { None }).collect())
 }
 
-fn complete(found: usize, rows: usize) -> Result<()> {
+fn check_count(found: usize, rows: usize) -> Result<()> {
     match found == rows {
         true => Ok(()),
-        false => Err(ParquetError::General(format!("a column ends {} rows early", rows - found))),
+        false => Err(ParquetError::General(format!("a column has {} rows less than its row group", rows - found))),
     }
 }
 
-/// A whole number with sign, as decimals store it; at most 16 bytes.
+/// A signed big-endian integer of at most 16 bytes, as decimals are stored.
 fn big_endian(bytes: &[u8]) -> i128 {
     let negative = bytes.first().is_some_and(|&first| first >= 0x80);
-    bytes.iter().fold(if negative { -1 } else { 0 }, |whole, &byte| (whole << 8) | i128::from(byte))
+    bytes.iter().fold(if negative { -1 } else { 0 }, |integer, &byte| (integer << 8) | i128::from(byte))
 }
 
 #[cfg(test)]
@@ -177,8 +181,8 @@ mod tests {
 
     #[test]
     fn decimals_of_any_length() {
-        for whole in [0i128, 1, -1, 127, -128, 1 << 40, -(1 << 40), i128::MAX, i128::MIN] {
-            assert_eq!(big_endian(&whole.to_be_bytes()), whole);
+        for integer in [0i128, 1, -1, 127, -128, 1 << 40, -(1 << 40), i128::MAX, i128::MIN] {
+            assert_eq!(big_endian(&integer.to_be_bytes()), integer);
         }
         assert_eq!(big_endian(&[0xff, 0x38]), -200);
         assert_eq!(big_endian(&[0x00, 0xc8]), 200);

@@ -1,4 +1,4 @@
-//! A parquet file as threads share it: bytes by position, its schema, and column readers that start at any row.
+//! A parquet file that threads share: positioned reads, the schema, and column readers that start at any row.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -14,58 +14,58 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use steradian::{Error, Result};
 
-use crate::system::pread::At;
+use crate::system::pread::PositionedReader;
 use crate::system::quote::quote;
-use crate::table::columns::{list, number_remedy, select};
-use crate::table::parquet_columns::{Kind, skip};
+use crate::table::columns::select;
+use crate::table::parquet_columns::{ColumnType, skip};
 use crate::table::table_options::TableOptions;
 
-/// Positions of their own over one open file; the crate's own reader of files moves one shared cursor.
-struct Shared {
+/// Positioned reads of one open file; the reader of the parquet crate moves a shared cursor.
+struct SharedFile {
     file: Arc<File>,
     bytes: u64,
 }
 
-impl Length for Shared {
+impl Length for SharedFile {
     fn len(&self) -> u64 {
         self.bytes
     }
 }
 
-impl ChunkReader for Shared {
-    type T = BufReader<At<Arc<File>>>;
+impl ChunkReader for SharedFile {
+    type T = BufReader<PositionedReader<Arc<File>>>;
 
     fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
-        Ok(BufReader::new(At::new(Arc::clone(&self.file), start)))
+        Ok(BufReader::new(PositionedReader::new(Arc::clone(&self.file), start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
-        // Looked at first: a damaged length must not be allocated.
+        // Checked first: a corrupt length must not be allocated.
         if start.checked_add(length as u64).is_none_or(|end| end > self.bytes) {
-            let what = format!("{length} bytes at byte {start} of a file of {}", self.bytes);
+            let what = format!("{length} bytes at byte {start} exceed the file of {} bytes", self.bytes);
             return Err(ParquetError::EOF(what));
         }
         let mut bytes = vec![0; length];
-        At::new(Arc::clone(&self.file), start).read_exact(&mut bytes)?;
+        PositionedReader::new(Arc::clone(&self.file), start).read_exact(&mut bytes)?;
         Ok(bytes.into())
     }
 }
 
 /// The schema of a parquet file and readers of its columns.
 pub(crate) struct ParquetFile {
-    reader: SerializedFileReader<Shared>,
-    /// What each column is called.
+    reader: SerializedFileReader<SharedFile>,
+    /// Label of each column.
     pub(crate) labels: Vec<String>,
-    /// What each column holds.
-    pub(crate) kinds: Vec<Kind>,
-    /// Rows of each group.
+    /// Type of each column.
+    pub(crate) types: Vec<ColumnType>,
+    /// Number of rows of each group.
     pub(crate) groups: Vec<usize>,
 }
 
 impl ParquetFile {
-    /// Reads the footer.
+    /// Reads and validates the footer.
     pub(crate) fn open(path: &Path, file: Arc<File>, bytes: u64) -> Result<Self> {
-        let reader = guarded(path, || SerializedFileReader::new(Shared { file, bytes }))?;
+        let reader = guarded(path, || SerializedFileReader::new(SharedFile { file, bytes }))?;
         reader.metadata().row_groups().iter().try_for_each(|group| check_group(path, group, bytes))?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns();
@@ -73,63 +73,65 @@ impl ParquetFile {
         let groups = groups.collect::<std::result::Result<_, _>>();
         Ok(Self {
             labels: columns.iter().map(|column| column.path().string()).collect(),
-            kinds: columns.iter().map(|column| Kind::of(column)).collect(),
-            groups: groups.map_err(|_| Error::broken(path, "a row group has a negative number of rows"))?,
+            types: columns.iter().map(|column| ColumnType::of(column)).collect(),
+            groups: groups.map_err(|_| Error::corrupt_file(path, "a row group has a negative number of rows"))?,
             reader,
         })
     }
 
-    /// The columns that are asked for; fails when one of them does not hold numbers.
-    pub(crate) fn choose(&self, path: &Path, options: &TableOptions) -> Result<Vec<usize>> {
+    /// Indices of the selected columns; fails if one of them is not numeric.
+    pub(crate) fn select_columns(&self, path: &Path, options: &TableOptions) -> Result<Vec<usize>> {
         let data = usize::from(options.row_names)..self.labels.len();
         if data.is_empty() {
-            let what =
-                if options.row_names { "the only column holds the rows' names" } else { "the table has no column" };
-            return Err(Error::data(format!("{}: {what}; there is nothing to read", path.display())));
+            let what = if options.row_names { "data column: its only column contains the row names" } else { "column" };
+            return Err(Error::invalid_data(format!("{}: the table has no {what}", path.display())));
         }
         let (first, labels) = (data.start, &self.labels[data.start..]);
-        let numbers: Vec<usize> = data.clone().filter(|&c| self.is_number(c) && !self.is_index(c)).collect();
+        let numeric: Vec<usize> = data.clone().filter(|&c| self.is_numeric(c) && !self.is_index(c)).collect();
         let selected: Vec<usize> = match &options.columns {
             None => data.filter(|&column| !self.is_index(column)).collect(),
-            Some(_) if options.only_numbers(labels) => numbers.clone(),
-            Some(columns) => select(path, columns, labels, true)?.into_iter().map(|place| first + place).collect(),
+            Some(_) if options.selects_numeric(labels) => numeric.clone(),
+            Some(columns) => select(path, columns, labels, true)?.into_iter().map(|index| first + index).collect(),
         };
-        let others: Vec<String> = selected.iter().filter_map(|&column| self.described(column)).collect();
-        let what = match others.len() {
-            0 if !selected.is_empty() => return Ok(selected),
-            0 => String::new(),
-            1 => format!("column {} does not hold numbers; ", others[0]),
-            _ => format!("columns {} do not hold numbers; ", list(&others)),
-        };
-        let numbers: Vec<String> = numbers.iter().map(|&column| self.labels[column].clone()).collect();
-        Err(Error::data(format!("{}: {what}{}", path.display(), number_remedy(&numbers, options.row_names))))
+        if selected.is_empty() {
+            return Err(Error::invalid_data(format!("{}: no column is numeric", path.display())));
+        }
+        let others: Vec<(&str, &str)> = selected.iter().filter_map(|&column| self.not_numeric(column)).collect();
+        let Some((label, type_name)) = others.first() else { return Ok(selected) };
+        let more = if others.len() > 1 { format!(", first of {} such columns", others.len()) } else { String::new() };
+        Err(Error::NotNumeric {
+            path: path.to_path_buf(),
+            place: format!("column {} ({type_name}{more})", quote(label.as_bytes())),
+            numeric: numeric.iter().map(|&column| self.labels[column].clone()).collect(),
+            row_names: options.row_names,
+        })
     }
 
-    fn is_number(&self, column: usize) -> bool {
-        !matches!(self.kinds[column], Kind::Other(_))
+    fn is_numeric(&self, column: usize) -> bool {
+        self.not_numeric(column).is_none()
     }
 
-    /// Whether pandas made the column from an index without a name.
+    /// True if pandas wrote the column for an index without a name.
     fn is_index(&self, column: usize) -> bool {
         self.labels[column].starts_with("__index_level_")
     }
 
-    /// A column and what it holds instead of numbers, for messages.
-    fn described(&self, column: usize) -> Option<String> {
-        match self.kinds[column] {
-            Kind::Other(what) => Some(format!("{} ({what})", quote(self.labels[column].as_bytes()))),
+    /// Label and type of a column that is not numeric; `None` for a numeric column.
+    fn not_numeric(&self, column: usize) -> Option<(&str, &'static str)> {
+        match self.types[column] {
+            ColumnType::Other(type_name) => Some((&self.labels[column], type_name)),
             _ => None,
         }
     }
 
-    /// Fails when a column is compressed in a way that is not read.
+    /// Fails if the compression of a column is not supported.
     pub(crate) fn check_compression(&self, path: &Path, column: usize) -> Result<()> {
         for group in self.reader.metadata().row_groups() {
             match group.column(column).compression() {
                 Compression::BROTLI(_) | Compression::LZO => {
                     let (path, name) = (path.display(), group.column(column).compression_codec());
-                    return Err(Error::data(format!(
-                        "{path}: column {} is compressed with {name}, which is not read; write it with zstd or snappy",
+                    return Err(Error::invalid_data(format!(
+                        "{path}: compression {name} of column {} is not supported; write the file with zstd or snappy",
                         self.labels[column]
                     )));
                 }
@@ -139,14 +141,14 @@ impl ParquetFile {
         Ok(())
     }
 
-    /// Bytes of the largest page of a column that a writer makes: a whole column of a group when that is small.
+    /// Estimated size in bytes of the largest page of a column: 1 MiB, or the whole column of a group if that is smaller.
     pub(crate) fn page_bytes(&self, column: usize) -> u64 {
         const USUAL_PAGE: u64 = 1 << 20;
         let sizes = self.reader.metadata().row_groups().iter().map(|group| group.column(column).uncompressed_size());
         sizes.max().map_or(0, |largest| USUAL_PAGE.min(largest.max(0).cast_unsigned()))
     }
 
-    /// A reader of a column of a row group that starts at a row of it.
+    /// A reader of a column of a row group, from a row of that group.
     pub(crate) fn column(&self, group: usize, column: usize, row: usize) -> ParquetResult<ColumnReader> {
         let mut reader = self.reader.get_row_group(group)?.get_column_reader(column)?;
         if row > 0 {
@@ -156,14 +158,14 @@ impl ParquetFile {
     }
 }
 
-/// Fails when the footer speaks of bytes or rows that cannot be: the crate would panic over some of these.
+/// Fails if the footer refers to bytes or rows that do not exist: the parquet crate would panic for some of them.
 fn check_group(path: &Path, group: &RowGroupMetaData, bytes: u64) -> Result<()> {
-    let damaged = |what: &str| Err(broken(path, &ParquetError::General(what.to_string())));
+    let damaged = |what: &str| Err(corrupt(path, &ParquetError::General(what.to_string())));
     for column in group.columns() {
         let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         let end = start.checked_add(column.compressed_size()).and_then(|end| u64::try_from(end).ok());
         if start < 0 || column.compressed_size() < 0 || end.is_none_or(|end| end > bytes) {
-            return damaged("a column lies outside of the file");
+            return damaged("a column is outside the file");
         }
         if column.column_descr().max_rep_level() == 0 && column.num_values() != group.num_rows() {
             return damaged("a column and its row group have different numbers of rows");
@@ -172,20 +174,20 @@ fn check_group(path: &Path, group: &RowGroupMetaData, bytes: u64) -> Result<()> 
     Ok(())
 }
 
-/// Runs a call into the crate; whatever it does over damaged bytes becomes an error of that file.
+/// Calls the parquet crate and converts errors and panics, which corrupt bytes cause, to [`Error::CorruptFile`].
 pub(crate) fn guarded<T>(path: &Path, call: impl FnOnce() -> ParquetResult<T>) -> Result<T> {
-    // What the call was working on is given up with it, so nothing half done is seen again.
+    // After an error the caller drops its readers, so state that a panic left inconsistent is not used again.
     match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(done) => done.map_err(|e| broken(path, &e)),
-        Err(_) => Err(broken(path, &ParquetError::General("its pages contradict its footer".to_string()))),
+        Ok(done) => done.map_err(|e| corrupt(path, &e)),
+        Err(_) => Err(corrupt(path, &ParquetError::General("its pages contradict its footer".to_string()))),
     }
 }
 
-/// The error of a file whose content is not what the format says.
-fn broken(path: &Path, error: &ParquetError) -> Error {
+/// The [`Error::CorruptFile`] of a parquet error.
+fn corrupt(path: &Path, error: &ParquetError) -> Error {
     let what = match error {
         ParquetError::General(what) | ParquetError::EOF(what) | ParquetError::NYI(what) => what.clone(),
         other => other.to_string(),
     };
-    Error::broken(path, format!("the parquet file is damaged or incomplete ({what}); write it anew"))
+    Error::corrupt_file(path, format!("the parquet file is corrupt or truncated ({what}); write it again"))
 }

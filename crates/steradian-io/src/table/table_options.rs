@@ -1,39 +1,49 @@
 //! Options of a table of any format: columns, row names, missing cells, header.
 
-/// What to do with a row that has a missing cell in a column that is read.
+use std::path::Path;
+
+use steradian::{Error, Result};
+
+/// Treatment of rows with a missing cell in a selected column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
     /// The first missing cell is an error.
     #[default]
     Error,
-    /// Such rows are left out, and counted.
+    /// Rows with a missing cell are dropped and listed.
     Drop,
 }
 
-/// How to read a table.
+/// Options for reading a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableOptions {
-    /// The columns to read, in this order: names when the table has a header, else indices from 0 in the file. The one
-    /// word `numeric` stands for every column of numbers, unless a column has that name. `None` reads all.
+    /// The columns to read, in this order: names if the table has a header, else indices from 0. The single word `numeric`
+    /// selects every numeric column, unless a column has that name. `None` selects all columns.
     pub columns: Option<Vec<String>>,
-    /// Whether the first column holds the rows' names rather than data.
+    /// True if the first column contains row names instead of data.
     pub row_names: bool,
-    /// What to do with missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null`.
+    /// Treatment of missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null`.
     pub missing: Missing,
-    /// Whether the first row is a header; `None` looks: it is one if a cell to be read there is neither a number nor
-    /// missing.
+    /// True if the first row is a header. `None` detects it: the first row is a header if one of its cells in the selected
+    /// columns is neither a number nor missing.
     pub header: Option<bool>,
 }
 
 impl TableOptions {
-    /// The command-line name of an option that is set, if any is.
-    pub(crate) fn first_set(&self) -> Option<&'static str> {
-        let set = [
-            (self.columns.is_some(), "--columns"),
-            (self.row_names, "--row-names"),
-            (self.missing != Missing::Error, "--missing drop"),
-            (self.header.is_some(), "a header option"),
+    /// Fails if an option is set, for data that are not a table; `kind` describes the data.
+    pub(crate) fn require_unset(&self, path: &Path, kind: &str) -> Result<()> {
+        let options = [
+            (self.columns.is_some(), "columns", "a column selection applies"),
+            (self.row_names, "row_names", "row names apply"),
+            (self.missing != Missing::Error, "missing", "dropping rows with missing cells applies"),
+            (self.header.is_some(), "header", "a header setting applies"),
         ];
-        set.into_iter().find_map(|(is_set, name)| is_set.then_some(name))
+        match options.into_iter().find(|(is_set, ..)| *is_set) {
+            Some((_, parameter, subject)) => Err(Error::invalid_parameter(
+                parameter,
+                format!("{}: {subject} only to tables, got {kind}", path.display()),
+            )),
+            None => Ok(()),
+        }
     }
 }

@@ -1,13 +1,15 @@
-//! Checkpoints on disk: whatever is cut off or damaged is dropped or refused, and never taken for what it is not.
+//! Checkpoints on disk: truncated or corrupt content is removed or rejected, never used.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use steradian::{Config, Error, Journal, Local, Memory, Method, Model, Origin, Result, Solver};
+use steradian::engine::Journal;
+use steradian::fit::FitIdentity;
+use steradian::{Config, Error, Local, Method, Model, Plan, Result, SliceSource, Solver};
 use steradian_io::Checkpoint;
 
-const SAMPLES: usize = 600; // three cells
+const SAMPLES: usize = 600; // three leaves
 const FEATURES: usize = 3;
 
 fn numbers() -> Vec<f64> {
@@ -17,31 +19,32 @@ fn numbers() -> Vec<f64> {
 }
 
 fn config() -> Config {
-    Config { solver: Solver::Krylov, ..Config::new(Method::Ae, 1) }
+    Config::new(Method::Ae, 1).with_solver(Solver::Krylov)
 }
 
-fn origin(config: &Config) -> Origin {
+fn identity(config: &Config) -> FitIdentity {
     let data = numbers();
-    Origin::new(config, Solver::Krylov, &Memory::new(&data, SAMPLES, FEATURES).unwrap(), Some(99)).unwrap()
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
+    FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, Some(99)).unwrap()
 }
 
 fn open(path: &Path, every: Duration) -> Result<Checkpoint> {
-    Checkpoint::open(path, &origin(&config()), every, |trouble| panic!("{trouble}"))
+    Checkpoint::open(path, &identity(&config()), every, |warning| panic!("{warning}"))
 }
 
 fn fit_in(journal: Option<Arc<Checkpoint>>) -> Result<Model> {
     let data = numbers();
     let mut runner = Local::new(1)?;
     if let Some(journal) = journal {
-        runner = runner.kept_in(journal);
+        runner = runner.with_journal(journal);
     }
-    steradian::fit(&config(), &Memory::new(&data, SAMPLES, FEATURES)?, &runner)
+    steradian::fit(&config(), &SliceSource::new(&data, SAMPLES, FEATURES)?, &runner)
 }
 
-/// A journal that stops the fit when so many passes are over and the next is begun.
-struct Stopping(Checkpoint, usize);
+/// A journal that cancels the fit at the first snapshot after this number of passes.
+struct CancelingJournal(Checkpoint, usize);
 
-impl Journal for Stopping {
+impl Journal for CancelingJournal {
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>> {
         self.0.total(pass)
     }
@@ -50,12 +53,12 @@ impl Journal for Stopping {
         self.0.part(pass)
     }
 
-    fn keep_total(&self, pass: usize, content: &steradian::Content<'_>) -> Result<()> {
-        self.0.keep_total(pass, content)
+    fn record_total(&self, pass: usize, content: &steradian::engine::Payload<'_>) -> Result<()> {
+        self.0.record_total(pass, content)
     }
 
-    fn keep_part(&self, pass: usize, content: &steradian::Content<'_>) -> Result<()> {
-        self.0.keep_part(pass, content)?;
+    fn record_snapshot(&self, pass: usize, content: &steradian::engine::Payload<'_>) -> Result<()> {
+        self.0.record_snapshot(pass, content)?;
         if self.0.passes() == self.1 { Err(Error::Cancelled) } else { Ok(()) }
     }
 
@@ -64,38 +67,38 @@ impl Journal for Stopping {
     }
 }
 
-fn part_of(path: &Path) -> PathBuf {
+fn snapshot_path(path: &Path) -> PathBuf {
     path.with_extension("checkpoint.pass")
 }
 
-/// A checkpoint of a fit that was stopped within its fourth pass.
-fn stopped() -> (tempfile::TempDir, PathBuf) {
+/// A checkpoint of a fit that was canceled during its fourth pass.
+fn canceled_fit() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fit.checkpoint");
     let data = numbers();
-    let journal = Stopping(open(&path, Duration::ZERO).unwrap(), 3);
-    let runner = Local::new(1).unwrap().kept_in(Arc::new(journal));
-    let source = Memory::new(&data, SAMPLES, FEATURES).unwrap();
+    let journal = CancelingJournal(open(&path, Duration::ZERO).unwrap(), 3);
+    let runner = Local::new(1).unwrap().with_journal(Arc::new(journal));
+    let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
     assert!(matches!(steradian::fit(&config(), &source, &runner), Err(Error::Cancelled)));
-    assert!(part_of(&path).exists());
+    assert!(snapshot_path(&path).exists());
     (folder, path)
 }
 
 #[test]
-fn a_stopped_fit_goes_on_and_its_files_can_be_removed() {
-    let (folder, path) = stopped();
+fn a_canceled_fit_resumes_and_its_files_can_be_removed() {
+    let (folder, path) = canceled_fit();
     let journal = Arc::new(open(&path, Duration::ZERO).unwrap());
     assert_eq!((journal.passes(), journal.has_part()), (3, true));
     let model = fit_in(Some(Arc::clone(&journal))).unwrap();
     assert!(model.to_bytes().unwrap() == fit_in(None).unwrap().to_bytes().unwrap());
-    assert_eq!((journal.passes(), journal.has_part()), (model.passes, false));
+    assert_eq!((journal.passes(), journal.has_part()), (model.report.passes, false));
     journal.remove().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn a_journal_cut_anywhere_loses_its_tail_only() {
-    let (_folder, path) = stopped();
+fn a_truncated_journal_loses_only_its_tail() {
+    let (_folder, path) = canceled_fit();
     let (whole, expected) = (std::fs::read(&path).unwrap(), fit_in(None).unwrap().to_bytes().unwrap());
     let full = open(&path, Duration::ZERO).unwrap();
     let totals: Vec<Vec<u8>> = (1..=3).map(|pass| full.total(pass).unwrap().unwrap()).collect();
@@ -107,9 +110,9 @@ fn a_journal_cut_anywhere_loses_its_tail_only() {
         std::fs::write(&path, &whole[..length]).unwrap();
         let journal = open(&path, Duration::from_secs(9));
         if (1..head).contains(&length) {
-            let said = journal.unwrap_err().to_string();
-            assert!(said.contains("fit.checkpoint") && said.contains("begin anew"), "{length}: {said}");
-            assert_eq!(std::fs::read(&path).unwrap().len(), length, "what is refused is left alone");
+            let message = journal.unwrap_err().to_string();
+            assert!(message.contains("fit.checkpoint") && message.contains("start again"), "{length}: {message}");
+            assert_eq!(std::fs::read(&path).unwrap().len(), length, "a rejected file is not changed");
             continue;
         }
         let journal = Arc::new(journal.unwrap());
@@ -118,7 +121,7 @@ fn a_journal_cut_anywhere_loses_its_tail_only() {
         for pass in 1..=4 {
             assert_eq!(journal.total(pass).unwrap().as_ref(), totals[..passes].get(pass - 1), "{length}");
         }
-        // A whole fit takes its time: those at the edges of totals, and one between.
+        // A complete fit is slow: only for lengths at the ends of totals, and one between.
         if ends.iter().any(|end| length.abs_diff(*end) <= 1) || length == head + 40 || length == 0 {
             assert!(fit_in(Some(journal)).unwrap().to_bytes().unwrap() == expected, "{length}");
         }
@@ -126,9 +129,9 @@ fn a_journal_cut_anywhere_loses_its_tail_only() {
 }
 
 #[test]
-fn a_damaged_byte_is_noticed_wherever_it_is() {
-    // Every fifth byte, which takes seconds rather than half a minute.
-    let (_folder, path) = stopped();
+fn every_corrupt_byte_is_detected() {
+    // Every fifth byte, which takes seconds instead of half a minute.
+    let (_folder, path) = canceled_fit();
     let whole = std::fs::read(&path).unwrap();
     let full = open(&path, Duration::ZERO).unwrap();
     let totals: Vec<Vec<u8>> = (1..=3).map(|pass| full.total(pass).unwrap().unwrap()).collect();
@@ -146,61 +149,61 @@ fn a_damaged_byte_is_noticed_wherever_it_is() {
         }
     }
     std::fs::write(&path, &whole).unwrap();
-    let whole = std::fs::read(part_of(&path)).unwrap();
+    let whole = std::fs::read(snapshot_path(&path)).unwrap();
     for at in (0..whole.len()).step_by(5) {
         let mut damaged = whole.clone();
         damaged[at] ^= 0x10;
-        std::fs::write(part_of(&path), damaged).unwrap();
+        std::fs::write(snapshot_path(&path), damaged).unwrap();
         assert!(!open(&path, Duration::ZERO).unwrap().has_part(), "byte {at}");
-        std::fs::write(part_of(&path), &whole[..at]).unwrap();
-        assert!(!open(&path, Duration::ZERO).unwrap().has_part(), "cut at {at}");
+        std::fs::write(snapshot_path(&path), &whole[..at]).unwrap();
+        assert!(!open(&path, Duration::ZERO).unwrap().has_part(), "truncated at {at}");
     }
-    std::fs::write(part_of(&path), &whole).unwrap();
+    std::fs::write(snapshot_path(&path), &whole).unwrap();
     assert_eq!(open(&path, Duration::ZERO).unwrap().part(4).unwrap(), Some(part));
 }
 
 #[test]
-fn a_part_of_another_fit_is_passed_over() {
-    let (_folder, path) = stopped();
+fn a_snapshot_of_another_fit_is_ignored() {
+    let (_folder, path) = canceled_fit();
     std::fs::remove_file(&path).unwrap();
-    let other = Config { seed: 5, ..config() };
-    let journal = Checkpoint::open(&path, &origin(&other), Duration::ZERO, |_| {}).unwrap();
-    assert!(part_of(&path).exists());
+    let other = config().with_seed(5);
+    let journal = Checkpoint::open(&path, &identity(&other), Duration::ZERO, |_| {}).unwrap();
+    assert!(snapshot_path(&path).exists());
     assert_eq!((journal.passes(), journal.part(1).unwrap(), journal.part(4).unwrap()), (0, None, None));
 }
 
 #[test]
-fn what_differs_is_named() {
-    let (_folder, path) = stopped();
-    let text = origin(&config()).to_text().unwrap();
+fn the_difference_to_another_fit_is_named() {
+    let (_folder, path) = canceled_fit();
+    let text = identity(&config()).to_text().unwrap();
     let version = env!("CARGO_PKG_VERSION");
     assert!(text.contains(version));
-    let older = Origin::from_text(&text.replace(version, "0.0.9")).unwrap();
+    let older = FitIdentity::from_text(&text.replace(version, "0.0.9")).unwrap();
     for (now, words) in [
         (older, format!("version of steradian was {version} and is 0.0.9 now")),
-        (origin(&Config::new(Method::Ae, 2)), "n_components was 1 and is 2 now".to_owned()),
-        (origin(&Config { tolerance: 1e-3, ..config() }), "tol was ".to_owned()),
+        (identity(&config().with_n_components(2)), "n_components was 1 and is 2 now".to_owned()),
+        (identity(&config().with_tolerance(1e-3)), "tol was ".to_owned()),
     ] {
         let before = std::fs::read(&path).unwrap();
         let error = Checkpoint::open(&path, &now, Duration::ZERO, |_| {}).unwrap_err();
-        assert!(matches!(&error, Error::Asked(said) if said.contains(&words)), "{error}");
+        assert!(matches!(&error, Error::InvalidArgument { problem, .. } if problem.contains(&words)), "{error}");
         assert!(std::fs::read(&path).unwrap() == before);
     }
 }
 
 #[test]
-fn what_is_no_checkpoint_is_refused_and_left_alone() {
+fn a_file_that_is_not_a_checkpoint_is_rejected_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     for (bytes, words) in [
-        (&b"a,b\n1,2\n3,4\n5,6\n7,8\n9,10\n"[..], "no checkpoint"),
-        (b"s", "no checkpoint"),
-        (b"steradian checkpoint 2\n0123456789", "another format"),
-        (b"steradian checkpoint 1\n0123456789", "damaged"),
+        (&b"a,b\n1,2\n3,4\n5,6\n7,8\n9,10\n"[..], "not a checkpoint"),
+        (b"s", "not a checkpoint"),
+        (b"steradian checkpoint 2\n0123456789", "checkpoint version is not supported"),
+        (b"steradian checkpoint 1\n0123456789", "is corrupt"),
     ] {
         std::fs::write(&path, bytes).unwrap();
         let error = open(&path, Duration::ZERO).unwrap_err();
-        assert!(matches!(error, Error::Broken { .. }) && error.to_string().contains(words), "{error}");
+        assert!(matches!(error, Error::CorruptFile { .. }) && error.to_string().contains(words), "{error}");
         assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
     assert!(matches!(open(folder.path(), Duration::ZERO), Err(Error::Io { .. })), "a folder");
@@ -210,28 +213,33 @@ fn what_is_no_checkpoint_is_refused_and_left_alone() {
 #[cfg(target_os = "linux")]
 #[test]
 fn one_fit_at_a_time() {
-    let (_folder, path) = stopped();
+    let (_folder, path) = canceled_fit();
     let first = open(&path, Duration::ZERO).unwrap();
     let error = open(&path, Duration::ZERO).unwrap_err();
-    assert!(matches!(&error, Error::Asked(said) if said.contains("another fit is writing")), "{error}");
+    assert!(
+        matches!(&error, Error::InvalidArgument { problem, .. } if problem.contains("another fit is writing")),
+        "{error}"
+    );
     drop(first);
     open(&path, Duration::ZERO).unwrap();
 }
 
 #[test]
-fn a_part_that_cannot_be_kept_is_told_once_and_tried_again() {
+fn a_failed_snapshot_is_reported_once_and_retried() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fit.checkpoint");
-    // A folder in the place of the file in the making.
-    let place = folder.path().join("fit.checkpoint.pass.new");
-    std::fs::create_dir(&place).unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&told);
-    let hear = move |trouble| heard.lock().unwrap().push(trouble);
-    let journal = Arc::new(Checkpoint::open(&path, &origin(&config()), Duration::ZERO, hear).unwrap());
+    // A folder at the path of the temporary file.
+    let blocker = folder.path().join("fit.checkpoint.pass.new");
+    std::fs::create_dir(&blocker).unwrap();
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&warnings);
+    let on_warning = move |warning| received.lock().unwrap().push(warning);
+    let journal = Arc::new(Checkpoint::open(&path, &identity(&config()), Duration::ZERO, on_warning).unwrap());
     let model = fit_in(Some(Arc::clone(&journal))).unwrap();
-    assert_eq!(journal.passes(), model.passes, "totals are kept all the same");
-    let told = told.lock().unwrap();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("fit.checkpoint.pass") && told[0].contains("the fit goes on"), "{told:?}");
+    assert_eq!(journal.passes(), model.report.passes, "totals are saved nevertheless");
+    let warnings = warnings.lock().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("cannot write checkpoint "), "{warnings:?}");
+    assert!(warnings[0].contains("fit.checkpoint.pass (") && warnings[0].contains("the fit continues"), "{warnings:?}");
+    assert!(!warnings[0].contains("os error"), "{warnings:?}");
 }

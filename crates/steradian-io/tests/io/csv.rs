@@ -1,4 +1,4 @@
-//! Tables: the same numbers as a plain parse, at any block, and a named place for every cell that is wrong.
+//! Text tables: the numbers of a simple parser for any block size, and errors that name the invalid cell.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,12 @@ fn read(text: impl AsRef<[u8]>, options: &TableOptions) -> steradian::Result<(Cs
     Ok((source, numbers, folder))
 }
 
-fn refused(text: impl AsRef<[u8]>, options: &TableOptions) -> Error {
-    read(text, options).map(|(source, ..)| source).expect_err("refused")
+fn open_error(text: impl AsRef<[u8]>, options: &TableOptions) -> Error {
+    read(text, options).map(|(source, ..)| source).expect_err("an error")
 }
 
 #[test]
-fn the_spellings_of_a_table() {
+fn separators_line_ends_quotes_and_byte_order_marks() {
     let plain = TableOptions::default();
     let texts: [&[u8]; 12] = [
         b"a,b\n1,2\n3,4\n",
@@ -60,7 +60,7 @@ fn a_header_can_be_forced() {
     let with = |header| TableOptions { header: Some(header), ..TableOptions::default() };
     let (source, numbers, _folder) = read("1990,1991\n1,2\n", &with(true)).unwrap();
     assert_eq!((source.feature_names().unwrap().len(), &numbers[..]), (2, &[1.0, 2.0][..]));
-    assert!(matches!(refused("a,b\n1,2\n", &with(false)), Error::Data(_)));
+    assert!(matches!(open_error("a,b\n1,2\n", &with(false)), Error::NotNumeric { .. }));
 }
 
 #[test]
@@ -72,13 +72,13 @@ fn columns_and_row_names() {
     assert_eq!([source.row_name(0), source.row_name(1), source.row_name(2)], [Some("anna"), Some("b, b"), None]);
     let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["2"], true, Missing::Error)).unwrap();
     assert_eq!((source.row_name(1), &numbers[..]), (Some("v"), &[2.0, 4.0][..]));
-    let error = refused(text, &options(&["x", "z"], true, Missing::Error));
-    assert!(matches!(error, Error::Asked(_)));
+    let error = open_error(text, &options(&["x", "z"], true, Missing::Error));
+    assert!(matches!(error, Error::InvalidArgument { parameter: Some("columns"), .. }));
     assert!(error.to_string().contains("no column \"z\"; the columns are x, y, kind"), "{error}");
 }
 
 #[test]
-fn numeric_takes_every_column_of_numbers() {
+fn numeric_selects_every_numeric_column() {
     let text = "id,x,empty,kind,y,date\n1,1.5,,u,NA,2020-01-01\n2,2.5,NA,v,4,2020-01-02\n";
     let (source, numbers, _folder) = read(text, &options(&["numeric"], false, Missing::Drop)).unwrap();
     assert_eq!(source.feature_names().unwrap(), ["id", "x", "y"]);
@@ -88,95 +88,116 @@ fn numeric_takes_every_column_of_numbers() {
     // Without a header the columns have no names.
     let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["numeric"], false, Missing::Error)).unwrap();
     assert_eq!((source.feature_names().map(<[_]>::len), &numbers[..]), (Some(2), &[3.0, 4.0][..]));
-    // A column of that name is meant when there is one.
+    // A column of that name has precedence.
     let (_, numbers, _folder) = read("a,numeric\n1,2\n", &options(&["numeric"], false, Missing::Error)).unwrap();
     assert_eq!(numbers, [2.0]);
-    // What is not finite is still said rather than passed over.
-    let error = refused("a,b\n1,u\ninf,v\n", &options(&["numeric"], false, Missing::Error));
+    // A column with an infinite cell is numeric, and the cell is an error.
+    let error = open_error("a,b\n1,u\ninf,v\n", &options(&["numeric"], false, Missing::Error));
     assert!(error.to_string().contains("not finite"), "{error}");
-    let error = refused("a,b\nu,v\n", &options(&["numeric"], false, Missing::Error));
-    assert!(error.to_string().contains("no column holds numbers only"), "{error}");
+    let error = open_error("a,b\nu,v\n", &options(&["numeric"], false, Missing::Error));
+    assert!(error.to_string().contains("no column is numeric"), "{error}");
 }
 
 #[test]
-fn text_is_answered_with_the_columns_of_numbers() {
+fn errors_of_text_cells_list_the_numeric_columns() {
     let text = "name,x,kind,y\nanna,1,u,2\nbert,3,v,4\n";
-    let message = refused(text, &TableOptions::default()).to_string();
-    let wanted = "row 0 (line 2), column \"name\" is \"anna\", not a number; --columns numeric takes the 2 columns of \
-                  numbers: x, y; --row-names says that the first column holds names";
-    assert!(message.ends_with(wanted), "{message}");
-    let message = refused(text, &options(&["x", "kind"], true, Missing::Error)).to_string();
-    assert!(message.ends_with("takes the 2 columns of numbers: x, y"), "{message}");
+    for (options, expected_place, expected_row_names) in [
+        (TableOptions::default(), "row 0 (line 2), column \"name\" (\"anna\")", false),
+        (options(&["x", "kind"], true, Missing::Error), "row 0 (line 2), column \"kind\" (\"u\")", true),
+    ] {
+        let error = open_error(text, &options);
+        assert!(error.to_string().ends_with(&format!("t.csv: {expected_place} is not numeric")), "{error}");
+        let Error::NotNumeric { place, numeric, row_names, .. } = error else { panic!("{error:?}") };
+        assert_eq!(
+            (&place[..], &numeric[..], row_names),
+            (expected_place, &["x", "y"].map(String::from)[..], expected_row_names)
+        );
+    }
 }
 
 #[test]
-fn cells_that_are_wrong_are_named_by_row_line_and_column() {
+fn errors_of_missing_cells_name_cell_and_text() {
+    let error = open_error("a,b\n1,2\n3, NA\n", &TableOptions::default());
+    assert!(error.to_string().ends_with("t.csv: row 1 (line 3), column \"b\" is missing (\" NA\")"), "{error}");
+    let Error::MissingCell { path, place, text } = error else { panic!("{error:?}") };
+    assert!(path.ends_with("t.csv"));
+    assert_eq!((&place[..], &text[..]), ("row 1 (line 3), column \"b\"", "\" NA\""));
+}
+
+#[test]
+fn invalid_cells_are_named_by_row_line_and_column() {
     let plain = TableOptions::default();
     let cases = [
-        ("a,b\n1,2\n3,x y\n", "row 1 (line 3), column \"b\" is \"x y\", not a number"),
+        ("a,b\n1,2\n3,x y\n", "row 1 (line 3), column \"b\" (\"x y\") is not numeric"),
         ("a,b\r\n1,2\r\n3,x\r\n", "row 1 (line 3), column \"b\""),
         ("a,b\r\n\r\n1,2\r\n\r\n\r\n3,x\r\n", "row 1 (line 6), column \"b\""),
         ("\n\na,b\n1,\n", "row 0 (line 4), column \"b\" is missing (\"\")"),
-        ("a,b\n1,NA\n", "--missing drop"),
+        ("a,b\n1,NA\n", "is missing (\"NA\")"),
         ("1,2\n3,nan\n", "row 1 (line 2), column 1 is missing (\"nan\")"),
-        ("a,b\n1,inf\n", "column \"b\" is \"inf\", which is not finite"),
+        ("a,b\n1,inf\n", "column \"b\" (\"inf\") is not finite"),
         ("a,b\n1,-1e999\n", "not finite"),
         ("a;b\n1;2,5\n", "write decimals with a point"),
-        ("a,b\n\"one\ntwo\",2\n", "row 0 (line 2), column \"a\" is \"one\\ntwo\""),
+        ("a,b\n\"one\ntwo\",2\n", "row 0 (line 2), column \"a\" (\"one\\ntwo\")"),
     ];
     for (text, words) in cases {
-        let error = refused(text, &plain);
-        assert!(matches!(error, Error::Data(_)), "{text:?}: {error:?}");
+        let error = open_error(text, &plain);
+        let is_expected = match words {
+            words if words.contains("is missing") => matches!(error, Error::MissingCell { .. }),
+            words if words.contains("finite") || words.contains("point") => matches!(error, Error::InvalidData(_)),
+            _ => matches!(error, Error::NotNumeric { .. }),
+        };
+        assert!(is_expected, "{text:?}: {error:?}");
         assert!(error.to_string().contains(words), "{text:?}: {error}");
         assert!(error.to_string().contains("t.csv"), "{error}");
     }
-    // Where rows may be dropped, text is still an error, also beside a missing cell.
-    let error = refused("a,b\n,x\n1,2\n", &options(&[], false, Missing::Drop));
-    assert!(error.to_string().contains("column \"b\" is \"x\""), "{error}");
-    let long = refused(format!("a,b\n1,{}\n", "z".repeat(100_000)), &plain).to_string();
+    // If rows with missing cells are dropped, text is still an error, also next to a missing cell.
+    let error = open_error("a,b\n,x\n1,2\n", &options(&[], false, Missing::Drop));
+    assert!(error.to_string().contains("column \"b\" (\"x\") is not numeric"), "{error}");
+    let long = open_error(format!("a,b\n1,{}\n", "z".repeat(100_000)), &plain).to_string();
     assert!(long.len() < 300, "{}", long.len());
 }
 
 #[test]
-fn broken_tables_are_named_by_line() {
+fn corrupt_tables_are_named_by_line() {
     let plain = TableOptions::default();
     for (text, words) in [
-        ("a,b\n1,2\n3\n", "line 3: 1 fields where the first row has 2"),
-        ("a,b\n1,2,3\n", "line 2: 3 fields"),
-        ("a,b\r\n1,2\r\n3\r\n", "line 3: 1 fields"),
+        ("a,b\n1,2\n3\n", "line 3: expected 2 fields as in the first row, got 1"),
+        ("a,b\n1,2,3\n", "line 2: expected 2 fields as in the first row, got 3"),
+        ("a,b\r\n1,2\r\n3\r\n", "line 3: expected 2 fields"),
         ("a,b\n1,2\n\"3,4\n5,6\n", "line 3"),
     ] {
-        let error = refused(text, &plain);
-        assert!(matches!(error, Error::Broken { .. }), "{text:?}: {error:?}");
+        let error = open_error(text, &plain);
+        assert!(matches!(error, Error::CorruptFile { .. }), "{text:?}: {error:?}");
         assert!(error.to_string().contains(words), "{text:?}: {error}");
     }
-    // A quote left open in a column that is not read swallows rows; that too is seen.
-    let error = refused("a,b\n1,u\n3,\"v\n5,w\n", &options(&["a"], false, Missing::Error));
-    assert!(error.to_string().contains("line 3: a quote is opened and never closed"), "{error}");
+    // An unclosed quote in a column that is not selected hides rows; it is an error, too.
+    let error = open_error("a,b\n1,u\n3,\"v\n5,w\n", &options(&["a"], false, Missing::Error));
+    assert!(error.to_string().contains("line 3: unclosed quote"), "{error}");
 }
 
 #[test]
 fn tables_without_rows() {
     let plain = TableOptions::default();
-    for (text, words) in [("", "holds no rows"), ("\n\n", "holds no rows"), ("a,b\n", "a header and no row")] {
-        let error = refused(text, &plain);
-        assert!(matches!(error, Error::Data(_)) && error.to_string().contains(words), "{text:?}: {error}");
+    for (text, words) in [("", "contains no rows"), ("\n\n", "contains no rows"), ("a,b\n", "a header and no data row")]
+    {
+        let error = open_error(text, &plain);
+        assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains(words), "{text:?}: {error}");
     }
-    let error = refused("a,b\n1,\n,2\n", &options(&[], false, Missing::Drop));
-    assert!(error.to_string().contains("each of the 2 rows has a missing cell"), "{error}");
+    let error = open_error("a,b\n1,\n,2\n", &options(&[], false, Missing::Drop));
+    assert!(error.to_string().contains("every row (2 of 2) has a missing cell"), "{error}");
 }
 
-/// A quote left open must not draw a large file into memory: the row is given up at its limit.
+/// An unclosed quote does not load a large file into memory: rows have a largest length.
 #[test]
-fn an_endless_row_is_given_up() {
+fn a_row_that_is_too_long_is_an_error() {
     let mut text = b"a,b\n1,\"".to_vec();
     text.resize(66 << 20, b'\n');
-    let error = refused(text, &options(&["a"], false, Missing::Error));
-    assert!(error.to_string().contains("line 2: a row of over"), "{error}");
+    let error = open_error(text, &options(&["a"], false, Missing::Error));
+    assert!(error.to_string().contains("line 2: row exceeds"), "{error}");
 }
 
 #[test]
-fn blocks_around_the_notes_of_where_rows_start() {
+fn blocks_around_recorded_starts() {
     for rows in [1, 255, 256, 257, 511, 512, 513] {
         for end in ["\n", "\r\n"] {
             let text: String = (0..rows).map(|i| format!("{i},{}{end}", 2 * i)).collect();
@@ -185,16 +206,16 @@ fn blocks_around_the_notes_of_where_rows_start() {
             assert_eq!(source.shape().samples, rows);
             for range in [0..rows, rows - 1..rows, rows / 2..rows, rows..rows, 254..258, 255..256, 256..257, 500..513] {
                 let range = range.start.min(rows)..range.end.min(rows);
-                let mut seen = Vec::new();
-                let mut keep = |block: steradian::Block<'_>| {
-                    crate::common::block_numbers(block, &mut seen);
+                let mut numbers = Vec::new();
+                let mut collect = |block: steradian::data::Block<'_>| {
+                    crate::common::block_numbers(block, &mut numbers);
                     Ok(())
                 };
-                source.visit(range.clone(), &mut keep).unwrap();
-                let wanted: Vec<f64> = range.flat_map(|i| [i as f64, 2.0 * i as f64]).collect();
-                assert_eq!(seen, wanted, "{rows} rows");
+                source.visit(range.clone(), &mut collect).unwrap();
+                let expected: Vec<f64> = range.flat_map(|i| [i as f64, 2.0 * i as f64]).collect();
+                assert_eq!(numbers, expected, "{rows} rows");
             }
-            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::Asked(_))));
+            assert!(matches!(source.visit(0..rows + 1, &mut |_| Ok(())), Err(Error::InvalidArgument { .. })));
         }
     }
 }
@@ -202,48 +223,48 @@ fn blocks_around_the_notes_of_where_rows_start() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Rows with holes, blank lines and text columns, against a parse that keeps everything in memory.
+    /// Rows with missing cells, blank lines and text columns, compared with a parser in memory.
     #[test]
-    fn the_same_as_a_plain_parse(
-        rows in 1usize..1100, holes in 0usize..5, step in 1usize..600, crlf: bool, header: bool, seed: u64,
+    fn numbers_are_those_of_a_simple_parser(
+        rows in 1usize..1100, missing in 0usize..5, step in 1usize..600, crlf: bool, header: bool, seed: u64,
     ) {
         let mut dice = Dice(seed);
         let end = if crlf { "\r\n" } else { "\n" };
         let mut text = if header { format!("id,x,note,y{end}") } else { String::new() };
-        let (mut wanted, mut kept, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut expected, mut complete, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
         for row in 0..rows {
             let cells = [f64::from_bits(dice.roll() >> 2), dice.below(1000) as f64 / 8.0];
-            let hole = dice.below(10) < holes;
-            let first = if hole { "NA".to_string() } else { format!("{:?}", cells[0]) };
+            let is_missing = dice.below(10) < missing;
+            let first = if is_missing { "NA".to_string() } else { format!("{:?}", cells[0]) };
             let note = ["", "\"a, b\"", "\"line\nbreak\"", "\"say \"\"so\"\"\"", "plain"][dice.below(5)];
             text += &format!("r{row},{first},{note},{:?}{end}", cells[1]);
             if dice.below(20) == 0 {
                 text += end;
             }
-            if hole {
+            if is_missing {
                 dropped.push(row);
             } else {
-                wanted.extend(cells);
-                kept.push(row);
+                expected.extend(cells);
+                complete.push(row);
             }
         }
         let columns = if header { ["x", "y"] } else { ["1", "3"] };
         let folder = Folder::new();
         let path = folder.file("t.csv", &text);
         let opened = CsvSource::open(&path, &options(&columns, true, Missing::Drop));
-        if kept.is_empty() {
+        if complete.is_empty() {
             prop_assert!(opened.is_err());
             return Ok(());
         }
         let source = opened.unwrap();
-        prop_assert_eq!(source.shape().samples, kept.len());
+        prop_assert_eq!(source.shape().samples, complete.len());
         prop_assert_eq!(source.dropped_rows(), &dropped[..]);
-        for (sample, &row) in kept.iter().enumerate() {
+        for (sample, &row) in complete.iter().enumerate() {
             let name = format!("r{row}");
             prop_assert_eq!(source.table_row(sample), row);
             prop_assert_eq!(source.row_name(sample), Some(&name[..]));
         }
-        prop_assert_eq!(numbers(&source, step).unwrap(), wanted);
+        prop_assert_eq!(numbers(&source, step).unwrap(), expected);
         let strict = CsvSource::open(&path, &options(&columns, true, Missing::Error));
         match dropped.first() {
             None => prop_assert!(strict.is_ok()),

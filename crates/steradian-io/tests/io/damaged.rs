@@ -1,4 +1,4 @@
-//! Ten thousand damaged `.npy` files: none makes the reader panic, and none makes it allocate much.
+//! 10 000 corrupt `.npy` files: the reader neither panics nor allocates much memory for any of them.
 
 use peak_alloc::PeakAlloc;
 use steradian_io::{Data, TableOptions, open, read_vector};
@@ -36,7 +36,7 @@ fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
         b"'",
         b"\xff\xff\xff\xff",
     ];
-    // Most of the damage goes where the header is.
+    // Most changes are in the header.
     let reach = if dice.below(4) == 0 { bytes.len() } else { bytes.len().min(140) };
     for _ in 0..=dice.below(3) {
         let at = dice.below(reach.max(1));
@@ -49,7 +49,7 @@ fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
                 splice(bytes, 8, 4, &length);
             }
             4 => {
-                // A number in the header grows or shrinks by a digit.
+                // A number in the header gains or loses a digit.
                 let digits: Vec<usize> = (0..bytes.len().min(140)).filter(|&i| bytes[i].is_ascii_digit()).collect();
                 if !digits.is_empty() {
                     let digit = [b'0' + dice.below(10) as u8];
@@ -65,26 +65,26 @@ fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Runs itself again as a process of its own: the peak of memory is that of a process, in which no other test may run.
+/// Runs itself as a child process: the peak memory is measured per process, in which no other test may run.
 #[test]
-fn ten_thousand_damaged_headers() {
-    const ALONE: &str = "STERADIAN_TEST_DAMAGED_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return read_damaged_headers();
+fn ten_thousand_corrupt_headers() {
+    const CHILD: &str = "STERADIAN_TEST_CORRUPT_HEADERS";
+    if std::env::var_os(CHILD).is_some() {
+        return read_corrupt_headers();
     }
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "damaged::ten_thousand_damaged_headers", "--nocapture"])
-        .env(ALONE, "1")
+        .args(["--exact", "damaged::ten_thousand_corrupt_headers", "--nocapture"])
+        .env(CHILD, "1")
         .output()
         .unwrap();
     let printed = String::from_utf8_lossy(&child.stdout);
     assert!(child.status.success() && printed.contains("1 passed"), "{child:?}");
 }
 
-fn read_damaged_headers() {
+fn read_corrupt_headers() {
     let folder = Folder::new();
     let mut dice = Dice(20_260_401);
-    let (mut read, mut refused) = (0, 0);
+    let (mut read, mut rejected) = (0, 0);
     for case in 0..CASES {
         let descr = ["|u1", "<u2", ">u2", "<f4", ">f4", "<f8", ">f8"][dice.below(7)];
         let dimensions = [&[40, 7][..], &[6, 5, 4], &[300], &[2, 2, 2, 2]][dice.below(4).min(dice.below(4))];
@@ -100,7 +100,7 @@ fn read_damaged_headers() {
         ALLOCATOR.reset_peak_usage();
         let result = open(&path, &TableOptions::default()).and_then(|source| {
             if let Data::Npy(_) = source {
-                // Read as numbers by the thousand: a shape that passed the checks is backed by bytes.
+                // The file contains all bytes of a shape that passed the checks.
                 numbers(&source, 1000)?;
             }
             Ok(())
@@ -112,8 +112,8 @@ fn read_damaged_headers() {
             let message = error.to_string();
             assert!(message.contains("a.npy") && message.len() < 2000, "case {case}: {message}");
         }
-        *(if result.is_ok() { &mut read } else { &mut refused }) += 1;
+        *(if result.is_ok() { &mut read } else { &mut rejected }) += 1;
     }
-    // Damage to numbers alone leaves a whole file; both outcomes must be well represented for this to test anything.
-    assert!(read > CASES / 50 && refused > CASES / 2, "{read} read, {refused} refused");
+    // A change of numbers only leaves a valid file; the test requires many cases of both outcomes.
+    assert!(read > CASES / 50 && rejected > CASES / 2, "{read} read, {rejected} rejected");
 }

@@ -1,16 +1,15 @@
-//! Classic data sets of robust statistics, read from the folder that `STERADIAN_DATA` names.
+//! Classic data sets of robust statistics, from the folder in `STERADIAN_DATA`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use steradian::Source;
+use steradian::{Error, Source};
 use steradian_io::{Data, Missing, TableOptions, open};
 
 use crate::common::{Folder, numbers};
 
-/// The columns of a table in which every cell is a number or missing, and how many rows have no missing cell in them; found
-/// by a parse of its own.
-fn number_columns(text: &str) -> (Vec<String>, usize) {
+/// The numeric columns of a table and the number of rows without a missing cell in them, by an independent parser.
+fn numeric_columns(text: &str) -> (Vec<String>, usize) {
     let mut reader = csv::ReaderBuilder::new().from_reader(text.as_bytes());
     let header = reader.headers().unwrap().clone();
     let records: Vec<_> = reader.records().map(|record| record.unwrap()).collect();
@@ -41,19 +40,19 @@ const TABLES: [&str; 15] = [
     "rrcov__un86.csv",
 ];
 
-/// The folder of the tables, or the reason to skip: there is no data folder. Where there is one, an absent table fails the
+/// The folder of the tables, or the reason to skip: there is no data folder. If there is one, a missing table fails the
 /// test that reads it.
 fn tables_in(data: Option<&OsStr>) -> Result<PathBuf, String> {
     let Some(data) = data.filter(|data| !data.is_empty()) else {
         return Err("STERADIAN_DATA is not set".to_string());
     };
     if !Path::new(data).is_dir() {
-        return Err(format!("STERADIAN_DATA names {}, which is no folder", Path::new(data).display()));
+        return Err(format!("STERADIAN_DATA names {}, which is not a folder", Path::new(data).display()));
     }
     Ok(Path::new(data).join("robuststats"))
 }
 
-/// The folder of the tables; prints the reason where a test skips.
+/// The folder of the tables; prints the reason if a test is skipped.
 fn tables(test: &str) -> Option<PathBuf> {
     let folder = tables_in(std::env::var_os("STERADIAN_DATA").as_deref());
     folder.inspect_err(|reason| println!("skipped: {test}: {reason}")).ok()
@@ -69,15 +68,15 @@ fn an_absent_table_in_a_data_folder_does_not_skip() {
     assert_eq!(tables_in(Some(folder.path().as_os_str())), Ok(folder.path().join("robuststats")));
 }
 
-fn asked(columns: &[&str], missing: Missing) -> TableOptions {
+fn options(columns: &[&str], missing: Missing) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
     TableOptions { columns, row_names: true, missing, ..TableOptions::default() }
 }
 
-/// The tables that the literature on outliers returns to, as one would ask for them.
+/// The tables of the literature on outliers, with their usual options.
 #[test]
-fn five_tables_as_one_would_ask_for_them() {
-    let Some(folder) = tables("five_tables_as_one_would_ask_for_them") else { return };
+fn five_tables_with_their_usual_options() {
+    let Some(folder) = tables("five_tables_with_their_usual_options") else { return };
     let wavelengths: Vec<String> = (1..=226).map(|i| format!("V{i}")).collect();
     let wavelengths: Vec<&str> = wavelengths.iter().map(String::as_str).collect();
     let cases: [(&str, &[&str], Missing, usize, usize); 6] = [
@@ -89,15 +88,19 @@ fn five_tables_as_one_would_ask_for_them() {
         ("robustHD__TopGear.csv", &["Price", "BHP", "Weight"], Missing::Drop, 263, 3),
     ];
     for (file, columns, missing, samples, features) in cases {
-        let data = open(folder.join(file), &asked(columns, missing)).unwrap_or_else(|e| panic!("{e}"));
+        let data = open(folder.join(file), &options(columns, missing)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!((data.shape().samples, data.shape().features), (samples, features), "{file}");
     }
     let cars = folder.join("robustHD__TopGear.csv");
-    let message = open(&cars, &asked(&[], Missing::Drop)).unwrap_err().to_string();
-    assert!(message.contains("column \"Maker\" is \"Alfa Romeo\", not a number"), "{message}");
-    assert!(message.contains("--columns numeric takes the 13 columns of numbers: Price, Cylinders"), "{message}");
-    let message = open(&cars, &asked(&["numeric"], Missing::Error)).unwrap_err().to_string();
-    assert!(message.contains("is missing") && message.contains("--missing drop"), "{message}");
+    let error = open(&cars, &options(&[], Missing::Drop)).unwrap_err();
+    let Error::NotNumeric { place, numeric, row_names, .. } = &error else { panic!("{error:?}") };
+    assert!(place.ends_with("column \"Maker\" (\"Alfa Romeo\")"), "{place}");
+    assert_eq!(
+        (numeric.len(), &numeric[..2], *row_names),
+        (13, &["Price".to_string(), "Cylinders".to_string()][..], true)
+    );
+    let error = open(&cars, &options(&["numeric"], Missing::Error)).unwrap_err();
+    assert!(matches!(error, Error::MissingCell { .. }), "{error:?}");
 }
 
 #[test]
@@ -106,7 +109,7 @@ fn every_classic_table_is_read() {
     for name in TABLES {
         let path = folder.join(name);
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let (columns, complete) = number_columns(&text);
+        let (columns, complete) = numeric_columns(&text);
         let options = TableOptions {
             columns: Some(columns.clone()),
             row_names: true,

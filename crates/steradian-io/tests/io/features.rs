@@ -1,4 +1,4 @@
-//! Files of a kind that a build leaves out: the error names the feature.
+//! Files of a format that a build does not include: the error names the feature.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use steradian_io::{Clip, ClipOptions, TableOptions, open};
 
 use crate::common::{Folder, npy, numbers};
 
-/// A file or folder, the feature it needs, and whether this build has that.
+/// Files and folders, the required feature of each, and true if this build has it.
 fn cases(folder: &Folder) -> Vec<(PathBuf, &'static str, bool)> {
     let images = folder.path().join("images");
     std::fs::create_dir(&images).unwrap();
@@ -22,7 +22,7 @@ fn cases(folder: &Folder) -> Vec<(PathBuf, &'static str, bool)> {
 }
 
 fn names_feature(error: &Error, feature: &str) -> bool {
-    error.to_string().contains(&format!("needs the feature `{feature}` of steradian-io"))
+    error.to_string().contains(&format!("requires the feature `{feature}` of steradian-io"))
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn a_file_that_needs_an_absent_feature_names_it() {
         let opened = open(&path, &TableOptions::default());
         match &opened {
             Err(error) if !present => {
-                assert!(matches!(error, Error::Data(_)) && names_feature(error, feature), "{error}");
+                assert!(matches!(error, Error::InvalidData(_)) && names_feature(error, feature), "{error}");
                 assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
                 assert!(error.to_string().contains(".npy"), "{error}");
             }
-            // The files but the table are damaged, which only their reader can tell.
+            // All files but the table are corrupt, which only their readers detect.
             Err(error) => assert!(feature != "csv" && !names_feature(error, feature), "{error}"),
             Ok(_) => assert!(present && feature == "csv", "{}", path.display()),
         }
@@ -52,12 +52,12 @@ fn a_clip_that_needs_an_absent_feature_names_it() {
             assert_eq!(names_feature(&error, feature), !present, "{error}");
         }
     }
-    // One image is no clip, with or without a decoder for it.
+    // A single image is not a clip, with or without a decoder for it.
     for (name, bytes) in
         [("a.png", &b"\x89PNG\r\n\x1a\n\0"[..]), ("a.jpg", b"\xff\xd8\xff\xe0"), ("a.pgm", b"P5 2 2 255\n")]
     {
         let error = Clip::open(folder.file(name, bytes), &ClipOptions::default()).unwrap_err();
-        assert!(matches!(error, Error::Data(_)) && error.to_string().contains("this is one image"), "{error}");
+        assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains("got a single image"), "{error}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tests of files through the public interface, in one program.
+//! Tests of the public interface, in one test program.
 
 mod checkpoint;
 mod clip;

@@ -1,16 +1,17 @@
-//! `.npy` arrays: every header numpy writes, every type and order, and a clear word for all that is not read.
+//! `.npy` arrays: header versions, element types and memory orders, and errors of unsupported or corrupt files.
 
 use proptest::prelude::*;
-use steradian::{Element, ElementType, Error, Source};
+use steradian::data::{Element, ElementType};
+use steradian::{Error, Source};
 use steradian_io::{NpySource, NpyWriter, read_vector};
 
 use crate::common::{Dice, Folder, dictionary, encode, npy, npy_with, numbers};
 
 #[test]
-fn headers_of_all_versions_and_spellings() {
+fn headers_of_all_versions_and_notations() {
     let folder = Folder::new();
     let data = encode("<f4", (0..6).map(f64::from));
-    let spellings = [
+    let notations = [
         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }",
         "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}",
         "{\"shape\":(2,3),\"descr\":\"<f4\",\"fortran_order\":False}",
@@ -20,9 +21,9 @@ fn headers_of_all_versions_and_spellings() {
     ];
     for version in [1, 2, 3] {
         for align in [64, 16, 4] {
-            for spelling in spellings {
-                let path = folder.file("a.npy", npy_with(version, spelling, align, &data));
-                let source = NpySource::open(&path).unwrap_or_else(|e| panic!("{version} {spelling}: {e}"));
+            for notation in notations {
+                let path = folder.file("a.npy", npy_with(version, notation, align, &data));
+                let source = NpySource::open(&path).unwrap_or_else(|e| panic!("{version} {notation}: {e}"));
                 assert_eq!((source.shape().samples, source.shape().features), (2, 3));
                 assert_eq!(source.shape().element, ElementType::F32);
                 assert!(source.in_place());
@@ -33,7 +34,7 @@ fn headers_of_all_versions_and_spellings() {
 }
 
 #[test]
-fn more_bytes_than_the_shape_needs_are_left_alone() {
+fn bytes_after_the_array_are_ignored() {
     let folder = Folder::new();
     let path = folder.file("a.npy", npy("|u1", false, &[2, 2], &[1, 2, 3, 4, 99]));
     assert_eq!(numbers(&NpySource::open(path).unwrap(), 2).unwrap(), [1.0, 2.0, 3.0, 4.0]);
@@ -49,22 +50,22 @@ fn a_stack_of_images_is_samples_of_pixels() {
     assert_eq!(numbers(&source, 2).unwrap(), bytes.iter().map(|&byte| f64::from(byte)).collect::<Vec<_>>());
 }
 
-/// The message of a file that is refused, and whether it is taken as data (not damage).
-fn refusal(bytes: &[u8]) -> (String, bool) {
+/// The message of a file that cannot be opened, and true for invalid data, false for a corrupt file.
+fn open_error(bytes: &[u8]) -> (String, bool) {
     let folder = Folder::new();
     let path = folder.file("a.npy", bytes);
-    match NpySource::open(&path).expect_err("refused") {
-        Error::Data(message) => {
+    match NpySource::open(&path).expect_err("an error") {
+        Error::InvalidData(message) => {
             assert!(message.contains("a.npy"), "{message}");
             (message, true)
         }
-        error @ Error::Broken { .. } => (error.to_string(), false),
+        error @ Error::CorruptFile { .. } => (error.to_string(), false),
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn types_that_are_not_read_are_named_with_a_remedy() {
+fn unsupported_dtypes_are_named_with_a_remedy() {
     let types = [
         ("|b1", "bool", "uint8"),
         ("|i1", "int8", "float64"),
@@ -86,33 +87,33 @@ fn types_that_are_not_read_are_named_with_a_remedy() {
         ("|V8", "void", "column_stack"),
     ];
     for (descr, name, remedy) in types {
-        let (message, data) = refusal(&npy(descr, false, &[1, 1], &[0; 64]));
+        let (message, data) = open_error(&npy(descr, false, &[1, 1], &[0; 64]));
         assert!(data && message.contains(&format!("dtype {name} is")) && message.contains(remedy), "{message}");
     }
     let structured = "{'descr': [('a', '<f8'), ('\u{fc}', '<i4', (2,))], 'fortran_order': False, 'shape': (3,), }";
     for version in [1, 2, 3] {
-        let (message, data) = refusal(&npy_with(version, structured, 64, &[0; 64]));
+        let (message, data) = open_error(&npy_with(version, structured, 64, &[0; 64]));
         assert!(data && message.contains("dtype structured"), "{message}");
     }
 }
 
 #[test]
-fn shapes_that_are_not_samples_are_refused_with_numbers() {
+fn shapes_that_are_not_samples_are_rejected() {
     for (shape, words) in [
-        (&[][..], "single number"),
+        (&[][..], "shape () has 0 dimensions"),
         (&[5], "shape (5,) has 1 dimension"),
         (&[2, 3, 4, 5], "shape (2, 3, 4, 5) has 4 dimensions"),
-        (&[0, 3], "shape (0, 3) holds no numbers"),
-        (&[3, 0], "shape (3, 0) holds no numbers"),
+        (&[0, 3], "shape (0, 3) has no elements"),
+        (&[3, 0], "shape (3, 0) has no elements"),
         (&[3, 0, usize::MAX / 2], "shape"),
     ] {
-        let (message, _) = refusal(&npy("|u1", false, shape, &[0; 120]));
+        let (message, _) = open_error(&npy("|u1", false, shape, &[0; 120]));
         assert!(message.contains(words), "{message}");
     }
 }
 
 #[test]
-fn damage_is_named_by_its_byte() {
+fn errors_of_corrupt_headers_name_the_byte() {
     let whole = |text: &str| npy_with(1, text, 64, &[0; 64]);
     let mut magic = npy("<f8", false, &[2, 2], &[0; 32]);
     magic[3] = b'X';
@@ -133,36 +134,39 @@ fn damage_is_named_by_its_byte() {
             whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, -2), }"),
             "byte 64: a size in 'shape' is negative",
         ),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 99999999999999999999), }"), "over 2^64"),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2.0), }"), "')' is expected"),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 'a'), }"), "not a whole number"),
+        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 99999999999999999999), }"), "exceeds 2^64"),
+        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2.0), }"), "expected ')'"),
+        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 'a'), }"), "not an integer"),
         (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2), }"), "tuple"),
         (whole("{'descr': '<f8', 'fortran_order': False, 'shape': [2, 2], }"), "tuple"),
         (whole("{'descr': '<f8', 'fortran_order': 0, 'shape': (2, 2), }"), "True or False"),
-        (whole("{'descr': '<q8', 'fortran_order': False, 'shape': (2, 2), }"), "byte 20: dtype \"<q8\" is not known"),
-        (whole("{'descr': '', 'fortran_order': False, 'shape': (2, 2), }"), "is not known"),
-        (whole("{'descr': '\u{e9}8', 'fortran_order': False, 'shape': (2, 2), }"), "is not known"),
+        (whole("{'descr': '<q8', 'fortran_order': False, 'shape': (2, 2), }"), "byte 20: dtype \"<q8\" is unknown"),
+        (whole("{'descr': '', 'fortran_order': False, 'shape': (2, 2), }"), "is unknown"),
+        (whole("{'descr': '\u{e9}8', 'fortran_order': False, 'shape': (2, 2), }"), "is unknown"),
         (whole("{'descr': 8, 'fortran_order': False, 'shape': (2, 2), }"), "string in quotes"),
         (whole("{'descr': '<f8', 'fortran_order': False, }"), "no key 'shape'"),
-        (whole("{'descr': '<f8', 'descr': '<f8', 'shape': (2, 2), }"), "comes twice"),
+        (whole("{'descr': '<f8', 'descr': '<f8', 'shape': (2, 2), }"), "duplicate key"),
         (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'x': 1}"), "\"x\" is not one of"),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } 7"), "goes on"),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2"), "the header's end"),
+        (
+            whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } 7"),
+            "unexpected text after the dictionary",
+        ),
+        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2"), "the end of the header"),
         (whole("{'descr: <f8"), "not closed"),
         (whole(&format!("{{'shape': ({}), }}", "1, ".repeat(65))), "more than 64 dimensions"),
-        (npy_with(1, &format!("{{'shape': {}", "(".repeat(60_000)), 64, b""), "whole number"),
+        (npy_with(1, &format!("{{'shape': {}", "(".repeat(60_000)), 64, b""), "not an integer"),
     ];
     for (bytes, words) in cases {
-        let (message, data) = refusal(&bytes);
+        let (message, data) = open_error(&bytes);
         assert!(!data && message.contains(words), "{words}: {message}");
     }
     let mut not_text = npy_with(3, &dictionary("<f8", false, &[2, 2]), 64, &[0; 32]);
     not_text[15] = 0xff;
-    assert!(refusal(&not_text).0.contains("byte 15: the header is not UTF-8"));
+    assert!(open_error(&not_text).0.contains("byte 15: the header is not UTF-8"));
 }
 
 #[test]
-fn files_that_cannot_be_opened_are_the_systems_errors() {
+fn files_that_cannot_be_opened_are_io_errors() {
     let folder = Folder::new();
     for path in [folder.path().join("none.npy"), folder.path().to_path_buf()] {
         assert!(matches!(NpySource::open(&path), Err(Error::Io { .. })));
@@ -171,16 +175,16 @@ fn files_that_cannot_be_opened_are_the_systems_errors() {
 }
 
 #[test]
-fn rows_beyond_the_end_are_refused() {
+fn rows_after_the_end_are_rejected() {
     let folder = Folder::new();
     let source = NpySource::open(folder.file("a.npy", npy("|u1", false, &[2, 2], &[0; 4]))).unwrap();
-    assert!(matches!(source.visit(1..3, &mut |_| Ok(())), Err(Error::Asked(_))));
+    assert!(matches!(source.visit(1..3, &mut |_| Ok(())), Err(Error::InvalidArgument { .. })));
     let mut rows = None;
-    let mut keep = |block: steradian::Block<'_>| {
+    let mut count = |block: steradian::data::Block<'_>| {
         rows = Some(block.rows());
         Ok(())
     };
-    source.visit(2..2, &mut keep).unwrap();
+    source.visit(2..2, &mut count).unwrap();
     assert_eq!(rows, Some(0));
 }
 
@@ -197,28 +201,28 @@ fn vectors_of_every_type() {
     assert!(read_vector(matrix).unwrap_err().to_string().contains("x.ravel()"));
 }
 
-/// Where element (i, y, x) of an (n, h, w) array lies.
-fn place(fortran: bool, [n, h, w]: [usize; 3], [i, y, x]: [usize; 3]) -> usize {
+/// Index of element (i, y, x) in an (n, h, w) array.
+fn index_of(fortran: bool, [n, h, w]: [usize; 3], [i, y, x]: [usize; 3]) -> usize {
     if fortran { i + n * (y + h * x) } else { (i * h + y) * w + x }
 }
 
 proptest! {
-    /// One array in every type, order of axes, order of bytes and alignment is the same data.
+    /// Element type, memory order, byte order and alignment do not change the data.
     #[test]
-    fn every_layout_is_the_same_array(
+    fn the_layout_does_not_change_the_data(
         n in 1usize..40, h in 1usize..6, w in 1usize..6, flat: bool, fortran: bool, which in 0usize..7, align in 0usize..3,
         step in 1usize..50, seed: u64,
     ) {
         let descr = ["|u1", "<u2", ">u2", "<f4", ">f4", "<f8", ">f8"][which];
         let mut dice = Dice(seed);
-        let wanted: Vec<f64> = (0..n * h * w).map(|_| dice.below(256) as f64).collect();
+        let expected: Vec<f64> = (0..n * h * w).map(|_| dice.below(256) as f64).collect();
         let h = if flat { 1 } else { h };
-        let wanted = &wanted[..n * h * w];
-        let mut stored = vec![0.0; wanted.len()];
+        let expected = &expected[..n * h * w];
+        let mut stored = vec![0.0; expected.len()];
         for i in 0..n {
             for y in 0..h {
                 for x in 0..w {
-                    stored[place(fortran, [n, h, w], [i, y, x])] = wanted[(i * h + y) * w + x];
+                    stored[index_of(fortran, [n, h, w], [i, y, x])] = expected[(i * h + y) * w + x];
                 }
             }
         }
@@ -232,15 +236,15 @@ proptest! {
             prop_assert!(source.in_place());
         }
         prop_assert_eq!(source.shape().image, (!flat).then_some((h, w)));
-        prop_assert_eq!(numbers(&source, step).unwrap(), wanted);
+        prop_assert_eq!(numbers(&source, step).unwrap(), expected);
     }
 }
 
 proptest! {
-    // Fewer cases than usual: every file is brought to the disk.
+    // Fewer cases than usual: every file is synced to disk.
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// What is written in pieces is read back whole, bit for bit.
+    /// Arrays that are written in several calls are read back bitwise identical.
     #[test]
     fn written_then_read(n in 1usize..30, features in 1usize..7, step in 1usize..9, seed: u64) {
         let mut dice = Dice(seed);

@@ -1,4 +1,4 @@
-//! Files are known by what they hold, and those that are not read are refused by name.
+//! Formats are detected by content, and unsupported ones are rejected with an error that names the format.
 
 use steradian::Error;
 #[cfg(feature = "csv")]
@@ -34,25 +34,25 @@ fn a_table_of_any_name_is_text() {
         assert_eq!(data.feature_names().unwrap(), ["x"]);
         assert_eq!((data.row_name(0), data.table_row(0), data.dropped_rows()), (Some("v"), 1, &[0][..]));
     }
-    // Tables whose first bytes look like another format's.
+    // Tables whose first bytes resemble another format.
     for text in ["BMI,GIF\n1,2\n", "P5,P6\n1,2\n", "P1\n5\n", "RIFF\n1\n", "PARK,b\n1,2\n"] {
         assert!(matches!(open(folder.file("t", text), &plain), Ok(Data::Csv(_))), "{text}");
     }
 }
 
 #[test]
-fn formats_that_are_not_read_are_refused_by_name() {
+fn unsupported_formats_are_rejected_by_name() {
     let folder = Folder::new();
     let mut model = 64u64.to_le_bytes().to_vec();
     model.extend(b"{\"center\":");
     model.resize(100, b' ');
     let cases: Vec<(&[u8], &str)> = vec![
-        (b"PARE\x15\x04", "encrypted parquet is not read by this version; convert to .npy, .parquet or .csv"),
-        (b"ARROW1\0\0", "arrow is not read"),
-        (b"\x89HDF\r\n\x1a\n\0", "HDF5 is not read"),
-        (b"\x1f\x8b\x08\0", "gzip archive; extract"),
+        (b"PARE\x15\x04", "encrypted parquet files are not supported; convert the data to .npy, .parquet or .csv"),
+        (b"ARROW1\0\0", "Arrow files are not supported"),
+        (b"\x89HDF\r\n\x1a\n\0", "HDF5 files are not supported"),
+        (b"\x1f\x8b\x08\0", "gzip archives are not supported; extract"),
         (b"PK\x03\x04\x14\0", ".npz"),
-        (b"\x89PNG\r\n\x1a\n\0", "PNG image, and one image is one sample; give the folder"),
+        (b"\x89PNG\r\n\x1a\n\0", "a PNG image is only one sample; pass the folder"),
         (b"\xff\xd8\xff\xe0\0", "JPEG image"),
         (b"BM\x36\0\0\0\0\0\0\0\x36", "BMP image"),
         (b"P5\n# made by hand\n192 168\n255\n\x01\x02", "PNM image"),
@@ -65,12 +65,12 @@ fn formats_that_are_not_read_are_refused_by_name() {
     for (bytes, words) in cases {
         for name in ["data", "data.npy", "data.csv"] {
             let error = open(folder.file(name, bytes), &TableOptions::default()).unwrap_err();
-            // A file called .npy whose content is nothing known is a damaged .npy.
-            if name == "data.npy" && matches!(error, Error::Broken { .. }) {
+            // A file named .npy with unknown content is a corrupt .npy.
+            if name == "data.npy" && matches!(error, Error::CorruptFile { .. }) {
                 assert!(error.to_string().contains("byte 0"), "{error}");
                 continue;
             }
-            assert!(matches!(error, Error::Data(_)), "{error:?}");
+            assert!(matches!(error, Error::InvalidData(_)), "{error:?}");
             assert!(error.to_string().contains(words) && error.to_string().contains(name), "{error}");
         }
     }
@@ -78,7 +78,8 @@ fn formats_that_are_not_read_are_refused_by_name() {
     {
         let error = open(folder.path(), &TableOptions::default()).unwrap_err();
         assert!(
-            matches!(error, Error::Data(_)) && error.to_string().contains("holds no images (and 3 other entries)"),
+            matches!(error, Error::InvalidData(_))
+                && error.to_string().contains("contains no images (and 3 other entries)"),
             "{error}"
         );
     }
@@ -87,17 +88,18 @@ fn formats_that_are_not_read_are_refused_by_name() {
 }
 
 #[test]
-fn an_array_refuses_the_options_of_tables() {
+fn an_array_rejects_the_options_of_tables() {
     let folder = Folder::new();
     let path = folder.file("a.npy", npy("|u1", false, &[2, 2], &[1, 2, 3, 4]));
     let plain = TableOptions::default();
-    for (options, name) in [
-        (TableOptions { columns: Some(vec!["x".to_string()]), ..plain.clone() }, "--columns"),
-        (TableOptions { row_names: true, ..plain.clone() }, "--row-names"),
-        (TableOptions { missing: Missing::Drop, ..plain.clone() }, "--missing"),
-        (TableOptions { header: Some(true), ..plain.clone() }, "header"),
+    for (options, name, words) in [
+        (TableOptions { columns: Some(vec!["x".to_string()]), ..plain.clone() }, "columns", "a column selection"),
+        (TableOptions { row_names: true, ..plain.clone() }, "row_names", "row names"),
+        (TableOptions { missing: Missing::Drop, ..plain.clone() }, "missing", "rows with missing cells"),
+        (TableOptions { header: Some(true), ..plain.clone() }, "header", "a header setting"),
     ] {
         let error = open(&path, &options).unwrap_err();
-        assert!(matches!(error, Error::Asked(_)) && error.to_string().contains(name), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { parameter, .. } if parameter == Some(name)), "{error:?}");
+        assert!(error.to_string().contains(words) && error.to_string().contains("got a .npy array"), "{error}");
     }
 }

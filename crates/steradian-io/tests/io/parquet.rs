@@ -1,4 +1,4 @@
-//! Parquet tables: every kind of number, columns by name, nulls by rule, and words for what is not read.
+//! Parquet tables: numeric types, column selection, nulls, compression, and errors.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -14,14 +14,15 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
 #[cfg(feature = "csv")]
 use proptest::prelude::*;
-use steradian::{ElementType, Error, Source};
+use steradian::data::ElementType;
+use steradian::{Error, Source};
 #[cfg(feature = "csv")]
 use steradian_io::CsvSource;
 use steradian_io::{Data, Missing, ParquetSource, TableOptions, open};
 
 use crate::common::{Dice, Folder, numbers};
 
-/// A column's cells; none is null.
+/// The cells of a column; `None` is a null.
 enum Column {
     Bool(Vec<Option<bool>>),
     I32(Vec<Option<i32>>),
@@ -64,7 +65,7 @@ impl Column {
     }
 }
 
-/// Writes a table of these fields, all optional, group after group.
+/// Writes a table with these fields, all optional, in row groups.
 fn table(folder: &Folder, fields: &[&str], groups: &[Vec<Column>], compression: Compression) -> PathBuf {
     let path = folder.path().join("t.parquet");
     let fields: String = fields.iter().map(|field| format!("optional {field}; ")).collect();
@@ -92,7 +93,7 @@ fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions 
     TableOptions { columns, row_names, missing, header: None }
 }
 
-/// Cars: names, numbers, a date.
+/// A table of cars with names, numbers and a date.
 fn cars(folder: &Folder) -> PathBuf {
     let fields = ["binary name (STRING)", "double price", "int32 built (DATE)", "int64 seats", "binary fuel (STRING)"];
     plain(
@@ -109,7 +110,7 @@ fn cars(folder: &Folder) -> PathBuf {
 }
 
 #[test]
-fn every_kind_of_number() {
+fn every_numeric_type() {
     let folder = Folder::new();
     let fields = [
         "boolean flag",
@@ -141,14 +142,14 @@ fn every_kind_of_number() {
     );
     let source = ParquetSource::open(&path, &TableOptions::default()).unwrap();
     let (u32_max, u64_max) = (f64::from(u32::MAX), u64::MAX as f64);
-    let wanted = [
+    let expected = [
         [1.0, -128.0, u32_max, u64_max, -12.34, 1.5, -10.0, 1.5, f64::from(0.1f32), 0.1],
         [0.0, 127.0, 1.0, 1.0, 0.99, -0.001, 10.0, -2.0, -2.5, 1e300],
     ];
-    assert_eq!(numbers(&source, 1).unwrap(), wanted.concat());
+    assert_eq!(numbers(&source, 1).unwrap(), expected.concat());
     assert_eq!(source.shape().element, ElementType::F64);
     assert_eq!(source.feature_names().len(), 10);
-    // Single precision stays what it is when nothing else is read.
+    // The element type is f32 if all selected columns have at most 32 bits.
     let source = ParquetSource::open(&path, &options(&["single", "half"], false, Missing::Error)).unwrap();
     assert_eq!(source.shape().element, ElementType::F32);
     assert_eq!(numbers(&source, 2).unwrap(), [f64::from(0.1f32), 1.5, -2.5, -2.0]);
@@ -165,11 +166,11 @@ fn columns_row_names_and_nulls() {
     assert_eq!([source.row_name(0), source.row_name(1), source.row_name(2)], [Some("mini"), Some(""), None]);
     let source = ParquetSource::open(&path, &options(&["numeric"], false, Missing::Drop)).unwrap();
     assert_eq!(source.feature_names(), ["price", "seats"]);
-    // Names may be numbers.
+    // Row names may be numbers.
     let path = plain(&folder, &["int64 id", "double x"], vec![I64(vec![Some(7)]), F64(vec![Some(1.0)])]);
     let source = ParquetSource::open(&path, &options(&[], true, Missing::Error)).unwrap();
     assert_eq!((source.row_name(0), source.feature_names()), (Some("7"), &["x".to_string()][..]));
-    // What pandas made from an index is data only when asked for.
+    // An index column of pandas is data only if it is selected by name.
     let fields = ["double x", "int64 __index_level_0__"];
     let path = plain(&folder, &fields, vec![F64(vec![Some(1.0)]), I64(vec![Some(7)])]);
     let names = |columns: &[&str]| {
@@ -180,42 +181,44 @@ fn columns_row_names_and_nulls() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
+fn errors_name_columns_and_cells() {
     let folder = Folder::new();
     let path = cars(&folder);
-    let refused = |options: &TableOptions| open(&path, options).unwrap_err();
-    let remedy = "--columns numeric takes the 2 columns of numbers: price, seats";
-    for (asked, words) in [
-        (
-            options(&[], false, Missing::Error),
-            "\"name\" (text), \"built\" (a date), \"fuel\" (text) do not hold numbers",
-        ),
-        (options(&[], false, Missing::Error), "--row-names says that the first column holds names"),
-        (options(&[], true, Missing::Error), remedy),
-        (options(&["price", "fuel"], false, Missing::Error), "column \"fuel\" (text) does not hold numbers"),
-        (options(&["price"], false, Missing::Error), "row 1, column \"price\" is missing (null or NaN); leave such"),
-        (options(&["price"], false, Missing::Error), "--missing drop"),
+    let open_error = |options: &TableOptions| open(&path, options).unwrap_err();
+    for (columns, with_row_names, expected) in [
+        (&[][..], false, "column \"name\" (text, first of 3 such columns)"),
+        (&[], true, "column \"built\" (a date, first of 2 such columns)"),
+        (&["price", "fuel"], false, "column \"fuel\" (text)"),
     ] {
-        let error = refused(&asked);
-        assert!(matches!(error, Error::Data(_)), "{error:?}");
-        assert!(error.to_string().contains(words) && error.to_string().contains("t.parquet"), "{error}");
+        let error = open_error(&options(columns, with_row_names, Missing::Error));
+        assert!(error.to_string().ends_with(&format!("t.parquet: {expected} is not numeric")), "{error}");
+        let Error::NotNumeric { place, numeric, row_names, .. } = error else { panic!("{error:?}") };
+        assert_eq!((&place[..], row_names), (expected, with_row_names));
+        assert_eq!(numeric, ["price", "seats"]);
     }
-    let error = refused(&options(&["cost"], false, Missing::Error));
-    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+    let error = open_error(&options(&["price"], false, Missing::Error));
+    assert!(error.to_string().ends_with("t.parquet: row 1, column \"price\" is missing (null or NaN)"), "{error}");
+    let Error::MissingCell { place, text, .. } = error else { panic!("{error:?}") };
+    assert_eq!((&place[..], &text[..]), ("row 1, column \"price\"", "null or NaN"));
+    let error = open_error(&options(&["cost"], false, Missing::Error));
+    assert!(matches!(error, Error::InvalidArgument { parameter: Some("columns"), .. }), "{error:?}");
     assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
-    let error = refused(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
-    assert!(matches!(error, Error::Asked(_)), "{error:?}");
+    let error = open_error(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
+    assert!(matches!(error, Error::InvalidArgument { parameter: Some("header"), .. }), "{error:?}");
 
     let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
     let message = |path: &PathBuf, missing| open(path, &options(&[], false, missing)).unwrap_err().to_string();
     let infinite = cells(vec![Some(1.0), Some(f64::NEG_INFINITY)]);
     assert!(message(&infinite, Missing::Drop).contains("row 1, column \"x\" is not finite"));
-    let hollow = cells(vec![None, Some(f64::NAN)]);
-    assert!(message(&hollow, Missing::Drop).contains("each of the 2 rows has a missing cell"));
-    assert!(message(&hollow, Missing::Error).contains("row 0, column \"x\" is missing"));
-    assert!(message(&cells(vec![]), Missing::Error).contains("no row of data"));
+    let missing = cells(vec![None, Some(f64::NAN)]);
+    assert!(message(&missing, Missing::Drop).contains("every row (2 of 2) has a missing cell"));
+    assert!(message(&missing, Missing::Error).contains("row 0, column \"x\" is missing"));
+    assert!(message(&cells(vec![]), Missing::Error).contains("no data row"));
     let only = plain(&folder, &["binary a (STRING)"], vec![Text(vec![Some("u")])]);
-    assert!(message(&only, Missing::Error).contains("no column holds numbers only"));
+    let error = open(&only, &options(&[], false, Missing::Error)).unwrap_err();
+    assert!(matches!(&error, Error::NotNumeric { numeric, .. } if numeric.is_empty()), "{error:?}");
+    let error = open(&only, &options(&["numeric"], false, Missing::Error)).unwrap_err();
+    assert!(matches!(&error, Error::InvalidData(problem) if problem.contains("no column is numeric")), "{error:?}");
     let nested = "message t { required group a { required double b; } required double c; }";
     let schema = Arc::new(parse_message_type(nested).unwrap());
     let mut file = SerializedFileWriter::new(File::create(&only).unwrap(), schema, Arc::default()).unwrap();
@@ -226,14 +229,14 @@ fn what_is_wrong_is_named() {
     }
     group.close().unwrap();
     file.close().unwrap();
-    assert!(message(&only, Missing::Error).contains("column \"a.b\" (nested) does not hold numbers"));
+    assert!(message(&only, Missing::Error).contains("column \"a.b\" (nested) is not numeric"));
 }
 
 #[test]
-fn every_compression_that_is_read() {
+fn every_supported_compression() {
     let folder = Folder::new();
     let columns = || vec![vec![F64((0..300).map(|i| Some(f64::from(i % 7))).collect())]];
-    let wanted: Vec<f64> = (0..300).map(|i| f64::from(i % 7)).collect();
+    let expected: Vec<f64> = (0..300).map(|i| f64::from(i % 7)).collect();
     for compression in [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
@@ -245,13 +248,13 @@ fn every_compression_that_is_read() {
         let path = table(&folder, &["double x"], &columns(), compression);
         let data = open(&path, &TableOptions::default()).unwrap_or_else(|e| panic!("{compression}: {e}"));
         assert!(matches!(data, Data::Parquet(_)));
-        assert_eq!(numbers(&data, 70).unwrap(), wanted, "{compression}");
+        assert_eq!(numbers(&data, 70).unwrap(), expected, "{compression}");
     }
 }
 
-/// A byte changed or lost anywhere is an error or other numbers, never a panic, a hang or a number that is not finite.
+/// A changed or missing byte is an error or gives other numbers, never a panic, a hang or a value that is not finite.
 #[test]
-fn damage_is_survived() {
+fn corrupt_files_do_not_panic() {
     let folder = Folder::new();
     let cells = || vec![F64((0..60).map(|i| (i % 9 != 0).then_some(f64::from(i))).collect())];
     let path = table(&folder, &["double x"], &[cells(), cells()], Compression::SNAPPY);
@@ -266,21 +269,21 @@ fn damage_is_survived() {
         }
         damaged.push(bytes);
     }
-    let asked = options(&[], false, Missing::Drop);
-    let mut refused = 0;
+    let options = options(&[], false, Missing::Drop);
+    let mut rejected = 0;
     for bytes in damaged {
-        match ParquetSource::open(folder.file("d.parquet", bytes), &asked).and_then(|source| numbers(&source, 50)) {
+        match ParquetSource::open(folder.file("d.parquet", bytes), &options).and_then(|source| numbers(&source, 50)) {
             Ok(numbers) => assert!(numbers.iter().all(|number| number.is_finite())),
-            Err(_) => refused += 1,
+            Err(_) => rejected += 1,
         }
     }
-    assert!(refused > 300, "{refused}");
-    let cut = ParquetSource::open(folder.file("d.parquet", &whole[..whole.len() - 9]), &asked).unwrap_err();
-    assert!(matches!(cut, Error::Broken { .. }) && cut.to_string().contains("write it anew"), "{cut}");
+    assert!(rejected > 300, "{rejected}");
+    let error = ParquetSource::open(folder.file("d.parquet", &whole[..whole.len() - 9]), &options).unwrap_err();
+    assert!(matches!(error, Error::CorruptFile { .. }) && error.to_string().contains("write it again"), "{error}");
 }
 
 #[test]
-fn a_file_that_grows_is_noticed() {
+fn a_file_that_grows_is_an_error() {
     let folder = Folder::new();
     let path = plain(&folder, &["double x"], vec![F64(vec![Some(1.0), Some(2.0)])]);
     let source = ParquetSource::open(&path, &TableOptions::default()).unwrap();
@@ -294,10 +297,10 @@ fn a_file_that_grows_is_noticed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The same table as text and as parquet gives the same samples, names and left-out rows.
+    /// A table as text and as parquet gives identical samples, names and dropped rows.
     #[test]
-    fn the_same_as_the_table_in_text(
-        groups in prop::collection::vec(1usize..300, 1..5), holes in 0usize..4, step in 1usize..400, seed: u64,
+    fn text_and_parquet_give_identical_samples(
+        groups in prop::collection::vec(1usize..300, 1..5), missing in 0usize..4, step in 1usize..400, seed: u64,
     ) {
         let mut dice = Dice(seed);
         let mut text = "id,x,y\n".to_string();
@@ -306,7 +309,7 @@ proptest! {
         for &rows in &groups {
             let (mut ids, mut xs, mut ys) = (Vec::new(), Vec::new(), Vec::new());
             for _ in 0..rows {
-                let mut cell = || (dice.below(10) >= holes).then(|| dice.below(100_000) as f64 / 64.0);
+                let mut cell = || (dice.below(10) >= missing).then(|| dice.below(100_000) as f64 / 64.0);
                 let (x, y) = (cell(), cell());
                 let shown = |cell: Option<f64>| cell.map_or("NA".to_string(), |cell| format!("{cell:?}"));
                 text += &format!("{row},{},{}\n", shown(x), shown(y));
@@ -319,9 +322,9 @@ proptest! {
         }
         let folder = Folder::new();
         let path = table(&folder, &["int64 id", "double x", "double y"], &parts, Compression::SNAPPY);
-        let asked = options(&["y", "x"], true, Missing::Drop);
-        let csv = CsvSource::open(folder.file("t.csv", text), &asked);
-        let parquet = ParquetSource::open(path, &asked);
+        let options = options(&["y", "x"], true, Missing::Drop);
+        let csv = CsvSource::open(folder.file("t.csv", text), &options);
+        let parquet = ParquetSource::open(path, &options);
         let (Ok(csv), Ok(parquet)) = (&csv, &parquet) else {
             prop_assert!(csv.is_err() && parquet.is_err());
             return Ok(());

@@ -1,13 +1,14 @@
-//! Outputs appear whole or not at all, under their own name and with ordinary permissions.
+//! Atomic writes: complete or absent outputs, permissions, links, and errors.
 
 use std::io::Write;
 
 #[cfg(feature = "csv")]
 use steradian::Matrix;
-use steradian::{ElementType, Error, Source};
+use steradian::data::ElementType;
+use steradian::{Error, Source};
+use steradian_io::{AtomicFile, NpySource, NpyWriter, write_atomic};
 #[cfg(feature = "csv")]
 use steradian_io::{CsvSource, TableOptions, write_csv};
-use steradian_io::{NpySource, NpyWriter, OutputFile, write_whole};
 
 use crate::common::{Folder, npy};
 
@@ -21,7 +22,7 @@ fn names(folder: &Folder) -> Vec<String> {
 }
 
 #[test]
-fn the_bytes_are_those_numpy_writes() {
+fn arrays_have_the_bytes_that_numpy_writes() {
     let folder = Folder::new();
     let path = folder.path().join("a.npy");
     for (shape, length) in [(&[6][..], 6), (&[2, 3], 6), (&[2, 1, 3], 6), (&[100_000_000, 0], 0)] {
@@ -35,11 +36,11 @@ fn the_bytes_are_those_numpy_writes() {
 }
 
 #[test]
-fn numbers_of_another_type_become_the_nearest() {
+fn numbers_are_rounded_to_the_element_type() {
     let folder = Folder::new();
     let path = folder.path().join("a.npy");
     let numbers = [0.1, 1.5, -3.0, 70_000.0];
-    for (element, wanted) in [
+    for (element, expected) in [
         (ElementType::U8, [0.0, 2.0, 0.0, 255.0]),
         (ElementType::U16, [0.0, 2.0, 0.0, 65_535.0]),
         (ElementType::F32, [f64::from(0.1f32), 1.5, -3.0, 70_000.0]),
@@ -50,71 +51,71 @@ fn numbers_of_another_type_become_the_nearest() {
         writer.finish().unwrap();
         let source = NpySource::open(&path).unwrap();
         assert_eq!(source.shape().element, element);
-        assert_eq!(crate::common::numbers(&source, 2).unwrap(), wanted);
+        assert_eq!(crate::common::numbers(&source, 2).unwrap(), expected);
     }
 }
 
 #[test]
-fn nothing_is_left_of_an_output_that_was_not_finished() {
+fn an_unfinished_output_leaves_no_file() {
     let folder = Folder::new();
     let path = folder.file("a.npy", b"old");
     let mut writer = NpyWriter::create(&path, ElementType::F64, &[3, 2]).unwrap();
     writer.write(&[1.0, 2.0]).unwrap();
-    assert!(matches!(writer.write(&[1.0]), Err(Error::Asked(_))));
-    assert!(matches!(writer.write(&[1.0; 6]), Err(Error::Asked(_))));
+    assert!(matches!(writer.write(&[1.0]), Err(Error::InvalidArgument { .. })));
+    assert!(matches!(writer.write(&[1.0; 6]), Err(Error::InvalidArgument { .. })));
     let message = writer.finish().unwrap_err().to_string();
-    assert!(message.contains("a.npy: 1 of 3 rows were written"), "{message}");
+    assert!(message.contains("a.npy: the array is incomplete, 1 of 3 rows were written"), "{message}");
     drop(NpyWriter::create(folder.path().join("b.npy"), ElementType::U8, &[3, 2]).unwrap());
     assert_eq!(names(&folder), ["a.npy"]);
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
 }
 
 #[test]
-fn places_that_cannot_be_written_are_named() {
+fn errors_name_paths_that_cannot_be_written() {
     let folder = Folder::new();
     for path in [folder.path().join("none/a.npy"), folder.path().to_path_buf()] {
-        let error = write_whole(&path, b"x").unwrap_err();
+        let error = write_atomic(&path, b"x").unwrap_err();
         assert!(matches!(error, Error::Io { .. }));
         assert!(error.to_string().starts_with(&path.display().to_string()), "{error}");
         assert!(!error.to_string().contains(".part"), "{error}");
     }
     #[cfg(unix)]
-    assert!(write_whole("/dev/null", b"x").unwrap_err().to_string().contains("a device or a pipe"));
+    assert!(write_atomic("/dev/null", b"x").unwrap_err().to_string().contains("a device or a pipe"));
     for shape in [&[][..], &[usize::MAX, 2]] {
-        let refused = NpyWriter::create(folder.path().join("a"), ElementType::U8, shape);
-        assert!(matches!(refused, Err(Error::Asked(_))));
+        let writer = NpyWriter::create(folder.path().join("a"), ElementType::U8, shape);
+        assert!(matches!(writer, Err(Error::InvalidArgument { .. })));
     }
     assert!(names(&folder).is_empty());
 }
 
 #[cfg(unix)]
 #[test]
-fn permissions_are_those_of_any_new_file_and_links_stay() {
+fn permissions_are_those_of_a_new_file_and_links_remain() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
     folder.file("plain", b"");
-    write_whole(folder.path().join("whole"), b"x").unwrap();
-    assert_eq!(mode("whole"), mode("plain"));
+    write_atomic(folder.path().join("atomic"), b"x").unwrap();
+    assert_eq!(mode("atomic"), mode("plain"));
 
     std::os::unix::fs::symlink(folder.path().join("plain"), folder.path().join("link")).unwrap();
-    write_whole(folder.path().join("link"), b"through").unwrap();
+    write_atomic(folder.path().join("link"), b"through").unwrap();
     assert!(folder.path().join("link").is_symlink());
     assert_eq!(std::fs::read(folder.path().join("plain")).unwrap(), b"through");
 }
 
 #[test]
-fn replacing_a_mapped_file_leaves_its_readers_alone() {
+fn replacing_a_mapped_file_does_not_affect_its_readers() {
     let folder = Folder::new();
     let path = folder.file("a.npy", npy("|u1", false, &[2, 1], &[1, 2]));
     let source = NpySource::open(&path).unwrap();
-    write_whole(&path, b"x").unwrap();
+    write_atomic(&path, b"x").unwrap();
     assert_eq!(crate::common::numbers(&source, 1).unwrap(), [1.0, 2.0]);
 }
 
 #[cfg(feature = "csv")]
 #[test]
-fn tables_read_back_as_they_were() {
+fn tables_are_read_back_unchanged() {
     let folder = Folder::new();
     let path = folder.path().join("t.csv");
     let header = ["plain".to_string(), "with, comma".to_string(), "with \"quote\"".to_string()];
@@ -127,14 +128,14 @@ fn tables_read_back_as_they_were() {
     write_csv(&path, None, &tall).unwrap();
     let source = CsvSource::open(&path, &TableOptions::default()).unwrap();
     assert_eq!((source.shape().samples, source.feature_names()), (3, None));
-    assert!(matches!(write_csv(&path, Some(&header), &tall), Err(Error::Asked(_))));
+    assert!(matches!(write_csv(&path, Some(&header), &tall), Err(Error::InvalidArgument { .. })));
 }
 
 #[test]
-fn anything_that_writes_can_use_an_output_file() {
+fn an_atomic_file_is_a_writer() {
     let folder = Folder::new();
     let path = folder.path().join("flags.csv");
-    let mut file = OutputFile::create(&path).unwrap();
+    let mut file = AtomicFile::create(&path).unwrap();
     writeln!(file, "sample,flag").unwrap();
     file.append(b"0,regular\n").unwrap();
     assert!(!path.exists());

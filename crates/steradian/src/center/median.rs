@@ -1,7 +1,7 @@
-//! The median of each feature, exact, by settling one digit of eight bits in each pass.
+//! The exact median of each feature by radix selection: one digit of eight bits per pass.
 //!
-//! Columns are taken in slabs whose counts fit into [`SLAB_BYTES`]; each slab reads its own columns only, so the bytes
-//! read are those of [`passes`] / slabs full passes.
+//! Columns are processed in slabs whose digit counts fit into [`SLAB_BYTES`]. A pass over a slab reads its columns
+//! only, so [`passes`] passes read as many bytes as [`passes`] / slabs full passes.
 
 use crate::data::element::{Element, ElementType};
 use crate::data::source::{Shape, Source};
@@ -9,7 +9,7 @@ use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::{COLUMN_BYTES, DIGITS, DigitCounts};
 
-/// Bytes of the counts of one slab of columns.
+/// Bytes of the digit counts of one slab of columns.
 pub(crate) const SLAB_BYTES: usize = 8 << 20;
 const SLAB_COLUMNS: usize = SLAB_BYTES / COLUMN_BYTES;
 
@@ -18,23 +18,24 @@ pub(crate) fn passes(shape: &Shape) -> usize {
     shape.element.bytes() * shape.features.div_ceil(SLAB_COLUMNS)
 }
 
-/// The coordinate-wise median of all samples, or of the kept ones.
-pub(crate) fn median(source: &dyn Source, kept: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
+/// The median of each feature over all samples, or over those in `support`. Cost: [`passes`] passes.
+pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
     let shape = source.shape();
-    let count = kept.map_or(shape.samples, |kept| kept.iter().filter(|&&k| k).count());
+    let count = support.map_or(shape.samples, |support| support.iter().filter(|&&k| k).count());
     let mut median = Vec::with_capacity(shape.features);
     for start in (0..shape.features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(shape.features);
-        // For an odd count both ranks are the same.
+        // For an odd count both ranks are equal.
         let middle = [(count - 1) / 2, count / 2].map(|rank| rank as u64);
         let mut ranks = vec![middle; columns.len()];
         let mut keys = vec![[0u64; 2]; columns.len()];
         for digit in 0..shape.element.bytes() {
-            let counts = runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, kept), source)?;
+            let counts =
+                runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, support), source)?;
             for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
                 for (side, counts) in counts.chunks(DIGITS).enumerate() {
-                    let found = settle(counts, &mut rank[side]);
-                    key[side] = key[side] << 8 | found;
+                    let next = select_digit(counts, &mut rank[side]);
+                    key[side] = key[side] << 8 | next;
                 }
             }
         }
@@ -46,15 +47,15 @@ pub(crate) fn median(source: &dyn Source, kept: Option<&[bool]>, runner: &impl R
     Ok(median)
 }
 
-/// The digit under which the rank falls; the rank becomes the one among numbers of that digit.
-fn settle(counts: &[u32], rank: &mut u64) -> u64 {
+/// The digit of the value with this rank. `rank` becomes the rank among the values with that digit.
+fn select_digit(counts: &[u32], rank: &mut u64) -> u64 {
     for (digit, &count) in counts.iter().enumerate() {
         if *rank < u64::from(count) {
             return digit as u64;
         }
         *rank -= u64::from(count);
     }
-    unreachable!("the counts of a column hold all of its numbers")
+    unreachable!("the counts of a column sum to its number of values")
 }
 
 fn value_of(element: ElementType, key: u64) -> f64 {
@@ -69,7 +70,7 @@ fn value_of(element: ElementType, key: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
     use crate::engine::local::Local;
     use proptest::prelude::*;
 
@@ -85,11 +86,11 @@ mod tests {
             let runner = Local::new(2).unwrap();
             let data = &data[..n * 3];
             let column = |j: usize| data[j..].iter().step_by(3);
-            let found = median(&Memory::new(data, n, 3).unwrap(), None, &runner).unwrap();
+            let found = median(&SliceSource::new(data, n, 3).unwrap(), None, &runner).unwrap();
             let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
-            let found32 = median(&Memory::new(&single, n, 3).unwrap(), None, &runner).unwrap();
+            let found32 = median(&SliceSource::new(&single, n, 3).unwrap(), None, &runner).unwrap();
             let bytes: Vec<u8> = data.iter().map(|&x| x as i32 as u8).collect();
-            let found8 = median(&Memory::new(&bytes, n, 3).unwrap(), None, &runner).unwrap();
+            let found8 = median(&SliceSource::new(&bytes, n, 3).unwrap(), None, &runner).unwrap();
             for j in 0..3 {
                 prop_assert!((found[j] - sorted_median(column(j).copied().collect())).abs() <= 1e-12);
                 prop_assert_eq!(found32[j], sorted_median(column(j).map(|&x| f64::from(x as f32)).collect()));

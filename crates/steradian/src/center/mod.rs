@@ -11,25 +11,25 @@ use crate::engine::runner::Runner;
 use crate::error::Result;
 use mean::Finite;
 
-/// A center that takes no search: any but the spatial median, of all samples or of the kept ones.
-pub(crate) fn simple(
+/// A center that needs no iteration, of all samples or of those in `support`: any center but the spatial median.
+pub(crate) fn closed_form(
     center: &Center,
     source: &dyn Source,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     runner: &impl Runner,
 ) -> Result<Vec<f64>> {
     match center {
-        Center::Mean => mean::mean(source, kept, runner),
-        Center::Median => median::median(source, kept, runner),
+        Center::Mean => mean::mean(source, support, runner),
+        Center::Median => median::median(source, support, runner),
         Center::None => Ok(vec![0.0; source.shape().features]),
         Center::Given(point) => Ok(point.clone()),
-        Center::SpatialMedian => unreachable!("the spatial median is searched for by the caller"),
+        Center::SpatialMedian => unreachable!("the caller iterates for the spatial median"),
     }
 }
 
-/// Any center of all samples, by passes, for methods outside this crate: floating-point data are read once more than the
-/// center needs where that is what proves that all numbers are finite. With what the user should know.
-pub fn proven(
+/// The center of all samples and an optional warning, for methods outside this crate. Rejects cells that are not
+/// finite, which takes one pass more for floating-point data unless the center is the mean. Computed by passes.
+pub fn checked_center(
     center: &Center,
     source: &dyn Source,
     seed: u64,
@@ -38,7 +38,7 @@ pub fn proven(
     by_passes(center, &Finite::check(source, runner)?, seed, runner)
 }
 
-/// Any center of all samples, by passes; with what the user should know.
+/// The center of all samples, computed by passes, and an optional warning.
 pub(crate) fn by_passes(
     center: &Center,
     data: &Finite<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn by_passes(
     }
     let source = data.source;
     if *center != Center::SpatialMedian {
-        return Ok((simple(center, source, None, runner)?, None));
+        return Ok((closed_form(center, source, None, runner)?, None));
     }
     let start = spatial_median::Start::new(source, seed)?;
     spatial_median::by_passes(source, None, &start, runner)

@@ -1,29 +1,29 @@
-//! The spatial median: by passes over the data, or within the n x n matrix without touching them.
+//! The spatial median (geometric median, L1-median): by passes over the data, or from the Gram matrix without a pass.
 //!
-//! It starts at the coordinate-wise median of a few hundred samples, whose median distance also sets the scale of the
-//! tolerance: 1e-10 of it for f64 data, 1e-7 for the others. By passes it takes about seven of them; with the n x n
-//! matrix K of products around any origin o, the point is o + sum a_i (x_i - o), distances are
-//! K_ii - 2 (K a)_i + a' K a, and no pass is needed.
+//! The iteration starts at the coordinate-wise median of a few hundred samples. Their median distance from it is the
+//! scale of the tolerance, which is 1e-10 times the scale for f64 data and 1e-7 times the scale for other data. Cost by
+//! passes: about seven passes. With the n x n Gram matrix K of the samples relative to any origin o, the point is o +
+//! sum a_i (x_i - o), squared distances are K_ii - 2 (K a)_i + a' K a, and no pass is needed.
 
-use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, Pulled, minimise};
+use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, WeiszfeldProblem, minimize};
 use crate::data::element::ElementType;
 use crate::data::source::{Source, read_sample};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Pull;
+use crate::folds::SpatialGradient;
 use crate::numeric::linalg::{Matrix, product};
 use crate::numeric::random::{Stream, subsample};
 
-/// Samples that set start and scale, at most.
+/// Largest number of samples from which start and scale are computed.
 const START_SAMPLES: usize = 512;
-/// Bytes of those samples in double precision, about.
+/// Approximate bytes of those samples as f64 values.
 const START_BYTES: usize = 8 << 20;
-/// Samples within this share of the scale count as lying on the point.
+/// Samples within this fraction of the scale coincide with the point.
 const COINCIDENCE: f64 = 1e-14;
-/// What the plan assumes; a fit reports what it took.
+/// Number of passes that the plan assumes; a fit reports the actual number.
 pub(crate) const EXPECTED_PASSES: usize = 7;
 
-/// Where to begin, and the length that tolerances are relative to.
+/// Starting point of the iteration, and the scale of its tolerances.
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
     pub point: Vec<f64>,
@@ -32,16 +32,16 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// From a seeded subsample; reads a few samples, no pass.
+    /// The start from a seeded subsample of all samples. Reads at most 512 samples; no pass.
     pub(crate) fn new(source: &dyn Source, seed: u64) -> Result<Self> {
         Self::within(source, None, seed)
     }
 
-    /// The same, of the kept samples alone.
-    pub(crate) fn within(source: &dyn Source, kept: Option<&[bool]>, seed: u64) -> Result<Self> {
+    /// The start from a seeded subsample of the samples in `support`.
+    pub(crate) fn within(source: &dyn Source, support: Option<&[bool]>, seed: u64) -> Result<Self> {
         let shape = source.shape();
         let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
-        let members: Vec<usize> = (0..shape.samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+        let members: Vec<usize> = (0..shape.samples).filter(|&i| support.is_none_or(|support| support[i])).collect();
         let chosen = subsample(members.len(), count, seed, Stream::Subsample);
         let chosen: Vec<usize> = chosen.into_iter().map(|i| members[i]).collect();
         source.prefetch(&chosen)?;
@@ -57,20 +57,20 @@ impl Start {
         Ok(Self::measured(point, scale, largest, shape.element))
     }
 
-    /// From a point, the scale around it, and the largest coordinate of a sample, about.
+    /// A start from a point, the scale around it, and the approximate largest coordinate of a sample.
     pub(crate) fn measured(point: Vec<f64>, scale: f64, largest: f64, element: ElementType) -> Self {
-        // A step below a rounding error of the point itself cannot be seen.
+        // A step below the rounding error of the point changes nothing.
         let tolerance = if element == ElementType::F64 { 1e-10 } else { 1e-7 };
         Self { point, scale, tolerance: (0.1 * tolerance * scale).max(4.0 * f64::EPSILON * largest) }
     }
 
-    /// The same scale, another point to begin at.
+    /// This start with its scale and another point.
     pub(crate) fn at(self, point: Vec<f64>) -> Self {
         Self { point, ..self }
     }
 }
 
-/// The middle of some numbers; the lower of two middles is good enough for a start.
+/// The median of some values; for an even count the lower of the two middle values, which suffices for a start.
 fn median_of(mut values: Vec<f64>) -> f64 {
     let middle = (values.len() - 1) / 2;
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
@@ -84,54 +84,56 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     largest * a.iter().zip(b).map(|(x, y)| ((x - y) / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// What to tell the user when the iteration ran out.
-fn unfinished(tolerance: f64) -> String {
+/// The warning about an iteration that did not converge.
+fn not_converged(tolerance: f64) -> String {
     format!(
-        "the spatial median did not settle to {tolerance:.1e} within {MAX_EVALUATIONS} steps; the samples may lie on a line"
+        "the spatial median did not converge to {tolerance:.1e} in {MAX_EVALUATIONS} iterations (nearly collinear \
+         samples?)"
     )
 }
 
-/// Of the kept samples, by passes, from `start.point`.
+/// The spatial median of the samples in `support`, from `start.point`, and an optional warning. One pass per step.
 pub(crate) fn by_passes(
     source: &dyn Source,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
     struct Passes<'a, R> {
         source: &'a dyn Source,
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
-    impl<R: Runner> Pulled for Passes<'_, R> {
+    impl<R: Runner> WeiszfeldProblem for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
-            let sum = self.runner.run(&Pull::new(y, self.kept, self.coincidence), self.source)?;
-            let plain = |values: Vec<f64>| Imaged { own: values, image: None };
-            let weighed = Evaluation::new(plain(y.to_vec()), plain(sum.pull), sum.inverse_lengths, sum.coincident);
-            Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..weighed })
+            let sum = self.runner.run(&SpatialGradient::new(y, self.support, self.coincidence), self.source)?;
+            let coordinates = |values: Vec<f64>| Imaged { own: values, image: None };
+            let evaluation =
+                Evaluation::new(coordinates(y.to_vec()), coordinates(sum.pull), sum.inverse_lengths, sum.coincident);
+            Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..evaluation })
         }
 
         fn sample(&mut self, index: usize) -> Result<Vec<f64>> {
             read_sample(self.source, index)
         }
     }
-    let mut passes = Passes { source, kept, runner, coincidence: COINCIDENCE * start.scale };
-    let (point, settled) = minimise(&mut passes, start.point.clone(), start.tolerance)?;
-    Ok((point, (!settled).then(|| unfinished(start.tolerance))))
+    let mut passes = Passes { source, support, runner, coincidence: COINCIDENCE * start.scale };
+    let (point, converged) = minimize(&mut passes, start.point.clone(), start.tolerance)?;
+    Ok((point, (!converged).then(|| not_converged(start.tolerance))))
 }
 
-/// Of the kept samples, within the n x n matrix of products around any origin: the weights a_i of the samples, which sum
-/// to 1, from those in `start.point`.
+/// The spatial median of the samples in `support` from the Gram matrix relative to any origin, and an optional warning.
+/// The median is returned as affine weights a_i of the samples, which sum to 1; `start.point` holds the first weights.
 pub(crate) fn by_gram(
     gram: &Matrix,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
     struct Weights<'a, R> {
         gram: &'a Matrix,
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
     }
@@ -141,16 +143,16 @@ pub(crate) fn by_gram(
             self.runner.compute(|| product(self.gram, &column)).data().to_vec()
         }
     }
-    impl<R: Runner> Pulled for Weights<'_, R> {
+    impl<R: Runner> WeiszfeldProblem for Weights<'_, R> {
         fn evaluate(&mut self, a: &[f64]) -> Result<Evaluation> {
             self.runner.check_cancelled()?;
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let ka = self.times(a);
             let aka = dot(a, &ka);
-            let mut pull = vec![0.0; a.len()]; // weights of samples in the pull, before the point's own share
+            let mut pull = vec![0.0; a.len()]; // weights of the samples; the term of the point is subtracted below
             let (mut lengths, mut inverse_lengths, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
-            let speaking = pull.iter_mut().enumerate().filter(|(i, _)| self.kept.is_none_or(|kept| kept[*i]));
-            for (i, pull) in speaking {
+            let members = pull.iter_mut().enumerate().filter(|(i, _)| self.support.is_none_or(|support| support[*i]));
+            for (i, pull) in members {
                 let length = (self.gram[(i, i)] - 2.0 * ka[i] + aka).max(0.0).sqrt();
                 if length <= self.coincidence {
                     coincident += 1;
@@ -175,8 +177,9 @@ pub(crate) fn by_gram(
             Ok(a)
         }
     }
-    // Distances within K are roots of differences, so samples closer than half of the digits look coincident.
-    let mut weights = Weights { gram, kept, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
-    let (a, settled) = minimise(&mut weights, start.point.clone(), start.tolerance)?;
-    Ok((a, (!settled).then(|| unfinished(start.tolerance))))
+    // Distances from K are roots of differences with half of the digits, so samples closer than that count as
+    // coincident.
+    let mut weights = Weights { gram, support, runner, coincidence: f64::EPSILON.sqrt() * start.scale };
+    let (a, converged) = minimize(&mut weights, start.point.clone(), start.tolerance)?;
+    Ok((a, (!converged).then(|| not_converged(start.tolerance))))
 }

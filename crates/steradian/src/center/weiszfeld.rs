@@ -1,36 +1,36 @@
-//! Iteration for the spatial median, the point of least sum of distances: Weiszfeld's with the Vardi-Zhang correction,
-//! accelerated.
+//! Iteration for the spatial median, the point of least sum of distances: Weiszfeld's algorithm with the Vardi-Zhang
+//! correction, accelerated by limited-memory BFGS.
 //!
 //! | symbol | here |
 //! |---|---|
-//! | y | the point, as coordinates or as weights of samples |
+//! | y | the point, as coordinates or as affine weights of the samples |
 //! | minus the gradient | `pull`: the sum of unit directions from y to the samples |
 //!
-//! The sum of distances is convex, and smooth away from samples, so a quasi-Newton step (limited-memory BFGS, Nocedal
-//! 1980) with Weiszfeld's step as its first guess gets through narrow valleys; where it raises the sum, Weiszfeld's own
-//! step, which never does, takes its place. When the point approaches a sample, that sample is tried, since the
-//! iteration would only creep towards it. An evaluation is one pass over the data, or none when y is weights and the
-//! n x n matrix is there; then inner products in data space go through that matrix, so that every vector carries its
-//! image (itself when y is coordinates).
+//! The sum of distances is convex, and smooth except at the samples. A quasi-Newton step (limited-memory BFGS, Nocedal
+//! 1980) that starts from Weiszfeld's step therefore converges in narrow valleys, too. Where it increases the sum,
+//! Weiszfeld's step, which never increases it, is taken instead. When the point approaches a sample, that sample is
+//! tried as the solution, because the iteration converges slowly towards a sample. An evaluation is one pass over the
+//! data, or none when y is weights and the Gram matrix is in memory. Then inner products in data space are computed
+//! with that matrix, so every vector is stored together with its image, the product of the Gram matrix and the vector.
 
 use std::collections::VecDeque;
 
 use crate::error::Result;
 
-/// Steps that shape the next one.
+/// Number of previous steps that limited-memory BFGS stores.
 const MEMORY: usize = 8;
-/// Samples that are tried as the answer.
+/// Largest number of samples that are tried as the solution.
 const SAMPLE_TRIALS: usize = 4;
-/// A sample nearer than this many steps may be what makes the steps short.
-const BESIDE: f64 = 1e3;
-/// Attempts to shorten a step that raised the sum; the last is Weiszfeld's own, which never does.
-const RETREATS: usize = 3;
-/// Rises of the sum of distances below this share are rounding.
+/// A sample nearer than this many step lengths may be the reason for short steps.
+const NEAR_SAMPLE_STEPS: f64 = 1e3;
+/// Attempts to shorten a step that increased the sum; the last attempt is Weiszfeld's step, which never increases it.
+const MAX_RETREATS: usize = 3;
+/// Relative increases of the sum of distances below this are rounding errors.
 const ROUNDING: f64 = 1e-14;
-/// Evaluations before giving up.
+/// Largest number of evaluations.
 pub(crate) const MAX_EVALUATIONS: usize = 100;
 
-/// A vector of the representation, and what inner products are taken with: itself where there is no image.
+/// A vector y and its image K y, with which inner products in data space are computed; no image for coordinates.
 #[derive(Debug, Clone)]
 pub(crate) struct Imaged {
     pub own: Vec<f64>,
@@ -64,33 +64,34 @@ impl Imaged {
     }
 }
 
-/// What the samples do to a point.
+/// The sum of distances at a point, and its gradient.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     /// The point.
     pub point: Imaged,
-    /// The sum of unit directions to the samples that do not lie on it.
+    /// The sum of unit directions from the point to the samples that do not coincide with it.
     pub pull: Imaged,
-    /// Weiszfeld's step is this much of the pull.
+    /// Weiszfeld's step divided by `pull`.
     pub per_pull: f64,
     /// The sum of distances.
     pub lengths: f64,
-    /// Samples on the point.
+    /// Number of samples that coincide with the point.
     pub coincident: u64,
     /// The nearest other sample and its distance.
     pub nearest: Option<(usize, f64)>,
 }
 
 impl Evaluation {
-    /// Vardi and Zhang's correction shortens Weiszfeld's step by what the samples on the point hold back.
+    /// An evaluation without the sum of distances and the nearest sample. The correction of Vardi and Zhang shortens
+    /// Weiszfeld's step by the fraction min(1, coincident / norm(pull)).
     pub(crate) fn new(point: Imaged, pull: Imaged, inverse_lengths: f64, coincident: u64) -> Self {
         let held = if coincident == 0 { 0.0 } else { (coincident as f64 / pull.length()).min(1.0) };
         let per_pull = if inverse_lengths > 0.0 { (1.0 - held) / inverse_lengths } else { 0.0 };
         Self { point, pull, per_pull, lengths: 0.0, coincident, nearest: None }
     }
 
-    /// The samples on the point outweigh the pull of the others: it is the answer.
-    fn settled(&self) -> bool {
+    /// True if the point is the solution: the coincident samples outweigh the pull of the others.
+    fn is_solution(&self) -> bool {
         self.per_pull == 0.0
     }
 
@@ -101,36 +102,40 @@ impl Evaluation {
     }
 }
 
-/// A point in some representation, and what samples do to it.
-pub(crate) trait Pulled {
-    /// What the samples do to `y`.
+/// The sum of distances to the samples, as a function of a point in some representation.
+pub(crate) trait WeiszfeldProblem {
+    /// The sum of distances and its gradient at `y`.
     fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation>;
 
     /// A sample in the representation of y.
     fn sample(&mut self, index: usize) -> Result<Vec<f64>>;
 }
 
-/// Minimises the sum of distances from `start` until a step is shorter than `tolerance`, in data units.
-/// Returns the point and whether that happened within [`MAX_EVALUATIONS`].
-pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64) -> Result<(Vec<f64>, bool)> {
+/// Minimizes the sum of distances from `start` until a step is shorter than `tolerance`, in data units. Returns the
+/// point, and true if the iteration converged within [`MAX_EVALUATIONS`].
+pub(crate) fn minimize(
+    problem: &mut impl WeiszfeldProblem,
+    start: Vec<f64>,
+    tolerance: f64,
+) -> Result<(Vec<f64>, bool)> {
     let mut y = start;
     let mut best: Option<Evaluation> = None;
     let mut retreats = 0;
     let mut curvature = Curvature::default();
     let mut tried: Vec<usize> = Vec::new();
     for evaluation in 1..=MAX_EVALUATIONS {
-        let e = pulled.evaluate(&y)?;
-        if e.settled() {
+        let e = problem.evaluate(&y)?;
+        if e.is_solution() {
             return Ok((y, true));
         }
         if let Some(base) = best.take() {
             if base.coincident + e.coincident == 0 {
-                curvature.learn(e.point.clone().minus(&base.point), base.pull.clone().minus(&e.pull));
+                curvature.update(e.point.clone().minus(&base.point), base.pull.clone().minus(&e.pull));
             }
-            // A step too far taught how the sum bends there: the next guess from the same point is shorter.
-            if retreats < RETREATS && e.lengths > base.lengths * (1.0 + ROUNDING) {
+            // A step that increased the sum has updated the curvature: the next step from this base is shorter.
+            if retreats < MAX_RETREATS && e.lengths > base.lengths * (1.0 + ROUNDING) {
                 retreats += 1;
-                let plain = retreats == RETREATS || base.coincident > 0;
+                let plain = retreats == MAX_RETREATS || base.coincident > 0;
                 let step = if plain { base.plain_step() } else { curvature.step(&base) };
                 y = sum(&base.point.own, &step.own);
                 best = Some(base);
@@ -142,8 +147,8 @@ pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64
         let plain_length = plain.length();
         let step = if e.coincident == 0 { curvature.step(&e) } else { plain };
         let reach = step.length().max(plain_length);
-        // Beside a sample every step is short, since that sample outweighs the others: the sample itself decides.
-        let beside = e.nearest.filter(|(_, distance)| *distance < BESIDE * plain_length);
+        // Near a sample every step is short, because that sample outweighs the others: the sample is tried instead.
+        let beside = e.nearest.filter(|(_, distance)| *distance < NEAR_SAMPLE_STEPS * plain_length);
         if reach <= tolerance && beside.is_none() {
             return Ok((sum(&y, &step.own), true));
         }
@@ -155,9 +160,9 @@ pub(crate) fn minimise(pulled: &mut impl Pulled, start: Vec<f64>, tolerance: f64
                     && !tried.contains(&sample))
         {
             tried.push(sample);
-            let candidate = pulled.sample(sample)?;
-            let there = pulled.evaluate(&candidate)?;
-            if there.settled() {
+            let candidate = problem.sample(sample)?;
+            let there = problem.evaluate(&candidate)?;
+            if there.is_solution() {
                 return Ok((candidate, true));
             }
             if reach <= tolerance {
@@ -176,14 +181,14 @@ fn sum(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// What the last steps told about the curvature.
+/// Curvature of the sum of distances, estimated from the last steps.
 #[derive(Default)]
 struct Curvature {
-    pairs: VecDeque<(Imaged, Imaged, f64)>, // step, fall of the pull, their product
+    pairs: VecDeque<(Imaged, Imaged, f64)>, // step, decrease of the pull, their inner product
 }
 
 impl Curvature {
-    fn learn(&mut self, step: Imaged, fall: Imaged) {
+    fn update(&mut self, step: Imaged, fall: Imaged) {
         let product = step.dot(&fall);
         if product <= f64::EPSILON * step.length() * fall.length() {
             return;
@@ -194,7 +199,7 @@ impl Curvature {
         self.pairs.push_back((step, fall, product));
     }
 
-    /// The quasi-Newton step along the pull: the two-loop recursion.
+    /// The quasi-Newton step: the inverse Hessian times the pull, by the two-loop recursion.
     fn step(&self, e: &Evaluation) -> Imaged {
         let mut q = e.pull.clone();
         let mut alphas = Vec::with_capacity(self.pairs.len());

@@ -12,13 +12,13 @@ pub enum Method {
     Tae,
     /// Angular embedding around the spatial median (spherical PCA of Locantore et al. 1999).
     Angular,
-    /// Outlyingness screen, spatial median, sum of sines: a breakdown point of almost one half.
+    /// Stahel-Donoho screening, spatial median, then IRLS on the sum of sines: a breakdown point close to one half.
     Robust,
-    /// The robust method with single bad cells cleaned.
+    /// The robust method with detection and imputation of cellwise outliers.
     Cells,
     /// Classical PCA.
     Pca,
-    /// A method of another crate, which fits it; models of this crate keep its name.
+    /// A method of another crate, by name.
     Other(MethodName),
 }
 
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Method {
         }
         match MethodName::new(&name) {
             Some(other) => Ok(Self::Other(other)),
-            None => Err(D::Error::custom(format!("{name:?} is no name of a method"))),
+            None => Err(D::Error::custom(format!("{name:?} is not the name of a method"))),
         }
     }
 }

@@ -1,67 +1,71 @@
-//! The parameters of a fit, their presets by method, and the check of them against the shape of the data.
+//! The configuration of a fit: the preset of a method, and options that override it.
+
+pub(crate) mod method;
+pub(crate) mod options;
+pub(crate) mod parameters;
+pub(crate) mod request;
+pub(crate) mod screen;
+
+pub use method::MethodName;
+pub use options::{Cells, Loss, Scaling, Weighting};
+pub use request::Request;
+pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
 use std::collections::BTreeMap;
 
-pub(crate) mod screen;
-
-pub(crate) mod options;
-pub(crate) mod request;
-
-pub(crate) mod method;
+use serde::{Deserialize, Serialize};
 
 use method::Method;
-use options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
-use screen::{Cone, Outlyingness, Screen};
+use options::{Center, ComponentCount, Solver};
+use parameters::Parameters;
 
-/// Everything a fit is asked to do.
-#[derive(Debug, Clone, PartialEq)]
+/// The configuration of a fit.
+///
+/// [`Config::new`] is the preset of a method; the `with_` methods override single options. A configuration is checked
+/// against the shape of the data when a fit is planned ([`Request`](crate::Request)). It serializes as the flat list of parameters that model
+/// files and reports contain; the memory limit, which does not change the result, is no part of that.
+///
+/// ```
+/// use steradian::{Center, Config, Method, Solver};
+///
+/// let config = Config::new(Method::Tae, 3).with_center(Center::SpatialMedian).with_solver(Solver::Gram);
+/// assert_eq!(config.center(), &Center::SpatialMedian);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Parameters", try_from = "Parameters")]
+#[non_exhaustive]
 pub struct Config {
-    /// The preset this began as; it names the method in models and reports.
-    pub method: Method,
-    /// The number of components, d, or how it is found.
-    pub components: Components,
-    /// Where samples are seen from.
-    pub center: Center,
-    /// Who may speak.
-    pub screen: Screen,
-    /// How much a sample says.
-    pub weighting: Weighting,
-    /// What the fit makes small.
-    pub loss: Loss,
-    /// What happens to single bad cells.
-    pub cells: Cells,
-    /// Whether features are brought to one scale first.
-    pub scaling: Scaling,
-    /// How the eigenvectors are found.
-    pub solver: Solver,
-    /// The largest sine of an angle between the found and the exact subspace that counts as converged; for baselines
-    /// the change, or the residual, at which their iteration stops.
-    pub tolerance: f64,
-    /// Parameters of methods of other crates, by name; model files keep them.
-    pub other: BTreeMap<String, f64>,
-    /// The seed of every random choice.
-    pub seed: u64,
-    /// Bytes that the fit may allocate.
-    pub memory_limit: Option<u64>,
-    /// Whether scores under the model are robust unless asked otherwise.
-    pub robust_scores: bool,
+    pub(crate) method: Method,
+    pub(crate) n_components: ComponentCount,
+    pub(crate) center: Center,
+    pub(crate) screen: Screen,
+    pub(crate) weighting: Weighting,
+    pub(crate) loss: Loss,
+    pub(crate) cells: Cells,
+    pub(crate) scaling: Scaling,
+    pub(crate) solver: Solver,
+    pub(crate) tolerance: f64,
+    pub(crate) other: BTreeMap<String, f64>,
+    pub(crate) seed: u64,
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) robust_scores: bool,
 }
 
 impl Config {
-    /// The preset of a method for `components` components. Methods of other crates have presets of their own, which begin
-    /// with a mean center, uniform weights and no screen.
-    pub fn new(method: Method, components: impl Into<Components>) -> Self {
+    /// The preset of a method for `n_components` components. Methods of other crates have presets of their own, which start
+    /// from a mean center, uniform weights and no screen.
+    pub fn new(method: Method, n_components: impl Into<ComponentCount>) -> Self {
         let outlyingness = Screen::Outlyingness(Outlyingness::default());
         let (center, screen) = match method {
-            Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::Everyone),
+            Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::None),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
-            Method::Angular => (Center::SpatialMedian, Screen::Everyone),
+            Method::Angular => (Center::SpatialMedian, Screen::None),
             Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
         };
         let sine = matches!(method, Method::Robust | Method::Cells);
         Self {
             method,
-            components: components.into(),
+            n_components: n_components.into(),
             center,
             screen,
             weighting: match method {
@@ -78,5 +82,173 @@ impl Config {
             memory_limit: None,
             robust_scores: false,
         }
+    }
+
+    /// The method, which names the fit in models and reports.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The number of components, d, or the rule that finds it.
+    pub fn n_components(&self) -> ComponentCount {
+        self.n_components
+    }
+
+    /// The center that is subtracted from the samples.
+    pub fn center(&self) -> &Center {
+        &self.center
+    }
+
+    /// The rule that selects the samples of the decomposition.
+    pub fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    /// The weight of each sample in the operator.
+    pub fn weighting(&self) -> Weighting {
+        self.weighting
+    }
+
+    /// The objective that the fit minimizes.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// The treatment of cellwise outliers.
+    pub fn cells(&self) -> Cells {
+        self.cells
+    }
+
+    /// The scaling of the features before the fit.
+    pub fn scaling(&self) -> Scaling {
+        self.scaling
+    }
+
+    /// The solver of the eigenproblems.
+    pub fn solver(&self) -> Solver {
+        self.solver
+    }
+
+    /// The largest accepted sine bound; for baselines the change, or the residual, at which their iteration stops.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// A parameter of a method of another crate, by name.
+    pub fn parameter(&self, name: &str) -> Option<f64> {
+        self.other.get(name).copied()
+    }
+
+    /// The seed of all random numbers.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The number of bytes that the fit may allocate.
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.memory_limit
+    }
+
+    /// True if scores under the model are robust by default.
+    pub fn robust_scores(&self) -> bool {
+        self.robust_scores
+    }
+
+    /// Names another method and keeps all options: for methods of other crates that run a fit of this one.
+    #[must_use]
+    pub fn with_method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// Sets the number of components, or the rule that finds it.
+    #[must_use]
+    pub fn with_n_components(mut self, n_components: impl Into<ComponentCount>) -> Self {
+        self.n_components = n_components.into();
+        self
+    }
+
+    /// Sets the center that is subtracted from the samples.
+    #[must_use]
+    pub fn with_center(mut self, center: Center) -> Self {
+        self.center = center;
+        self
+    }
+
+    /// Sets the rule that selects the samples of the decomposition.
+    #[must_use]
+    pub fn with_screen(mut self, screen: Screen) -> Self {
+        self.screen = screen;
+        self
+    }
+
+    /// Sets the weight of each sample in the operator.
+    #[must_use]
+    pub fn with_weighting(mut self, weighting: Weighting) -> Self {
+        self.weighting = weighting;
+        self
+    }
+
+    /// Sets the objective that the fit minimizes.
+    #[must_use]
+    pub fn with_loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Sets the treatment of cellwise outliers.
+    #[must_use]
+    pub fn with_cells(mut self, cells: Cells) -> Self {
+        self.cells = cells;
+        self
+    }
+
+    /// Sets the scaling of the features.
+    #[must_use]
+    pub fn with_scaling(mut self, scaling: Scaling) -> Self {
+        self.scaling = scaling;
+        self
+    }
+
+    /// Sets the solver of the eigenproblems.
+    #[must_use]
+    pub fn with_solver(mut self, solver: Solver) -> Self {
+        self.solver = solver;
+        self
+    }
+
+    /// Sets the tolerance, between 0 and 1.
+    #[must_use]
+    pub fn with_tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// Sets a parameter of a method of another crate; model files contain it.
+    #[must_use]
+    pub fn with_parameter(mut self, name: &str, value: f64) -> Self {
+        self.other.insert(name.to_owned(), value);
+        self
+    }
+
+    /// Sets the seed of all random numbers.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the number of bytes that the fit may allocate; `None` removes the limit.
+    #[must_use]
+    pub fn with_memory_limit(mut self, bytes: impl Into<Option<u64>>) -> Self {
+        self.memory_limit = bytes.into();
+        self
+    }
+
+    /// Sets whether scores under the model are robust by default.
+    #[must_use]
+    pub fn with_robust_scores(mut self, robust_scores: bool) -> Self {
+        self.robust_scores = robust_scores;
+        self
     }
 }

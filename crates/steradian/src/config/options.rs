@@ -4,19 +4,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::source::Shape;
 
-/// Where samples are seen from.
+/// The center that is subtracted from each sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Center {
-    /// The mean of all samples: the paper's choice; one far sample moves it.
+    /// The mean of all samples, as in the paper; its breakdown point is 0.
     Mean,
     /// The median of each feature.
     Median,
-    /// The point with the least sum of distances to the samples; it withstands almost half of them.
+    /// The spatial median (geometric median, L1-median): the point of least sum of Euclidean distances to the samples. Its
+    /// breakdown point is one half.
     SpatialMedian,
-    /// The origin: data are taken as they are.
+    /// The origin: the data are not centered.
     None,
-    /// A point of the caller's.
+    /// A given point, one value per feature.
     Given(Vec<f64>),
 }
 
@@ -33,27 +34,27 @@ impl Center {
     }
 }
 
-/// What the fit makes small.
+/// The objective that the fit minimizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// Minus the sum of squared cosines to the subspace: one decomposition (AE, and PCA when weights are uniform).
     SquaredCosine,
-    /// The sum of sines: a few reweighted decompositions; samples off the subspace pull less (AE-1).
+    /// The sum of sines: a few reweighted decompositions; samples far from the subspace get less weight (AE-1).
     Sine,
 }
 
-/// What happens to single bad cells.
+/// The treatment of cellwise outliers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cells {
-    /// They stay as they are.
+    /// Cells are used as they are.
     Keep,
-    /// They are replaced by what the fit expects there, and the fit is repeated.
+    /// Outlying cells are replaced by their reconstruction, and the fit is repeated.
     Clean,
 }
 
-/// Whether features are brought to one scale first.
+/// The scaling of the features before the fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scaling {
@@ -63,60 +64,61 @@ pub enum Scaling {
     Mad,
 }
 
-/// How many components are wanted.
+/// The number of components, or the rule that finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Components {
-    /// This many.
+pub enum ComponentCount {
+    /// A given number.
     Count(usize),
-    /// As many as explain this fraction of the total variance (see [`Model::total_variance`](crate::Model)).
-    Share(f64),
-    /// As many as stand out from noise (parallel analysis on the sphere).
+    /// The smallest number that explains this fraction of the total variance (see [`Model::total_variance`](crate::Model)).
+    VarianceFraction(f64),
+    /// Parallel analysis on the sphere: the components whose eigenvalue exceeds that of noise.
     Auto,
 }
 
-impl Components {
-    /// The most that are looked at where the number is not given.
+impl ComponentCount {
+    /// The largest number that is considered where it is not given.
     const SEARCHED: usize = 30;
 
-    /// The number, or the most that it may become for data of this shape.
+    /// The number, or its upper limit for data of this shape.
     pub fn at_most(self, shape: &Shape) -> usize {
         match self {
             Self::Count(count) => count,
-            Self::Share(_) | Self::Auto => {
+            Self::VarianceFraction(_) | Self::Auto => {
                 Self::SEARCHED.min(shape.features).min(shape.samples.saturating_sub(1) / 2).max(1)
             }
         }
     }
 }
 
-impl From<usize> for Components {
+impl From<usize> for ComponentCount {
     fn from(count: usize) -> Self {
         Self::Count(count)
     }
 }
 
-/// How much a sample says: the weight w in `sum w^2 (x - mu)(x - mu)'`.
+/// The weight of a sample: w in `sum w^2 (x - mu)(x - mu)'`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Weighting {
     /// 1: classical PCA.
     Uniform,
-    /// 1 / |x - mu|: every sample is a point on the sphere (AE).
+    /// 1 / |x - mu|: every sample is projected onto the unit sphere (AE).
     InverseNorm,
 }
 
-/// How the eigenvectors are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The solver of the eigenproblems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Solver {
-    /// The cheapest by the cost model of the plan.
+    /// The cheapest solver by the cost model of the plan.
+    #[default]
     Auto,
-    /// Through the D x D matrix.
+    /// The scatter matrix (D x D).
     Scatter,
-    /// Through the n x n matrix.
+    /// The Gram matrix (n x n).
     Gram,
-    /// Block Krylov by passes: neither matrix is formed.
+    /// Block Krylov iteration by passes over the data; no matrix is formed.
     Krylov,
 }
 

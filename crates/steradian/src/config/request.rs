@@ -1,31 +1,37 @@
-//! A request: a configuration that suits data of a shape and the runner of its passes; every rejection before the first pass.
-
-use std::borrow::Cow;
+//! A request: a configuration that was checked against the shape of the data and the abilities of the runner.
+//!
+//! Every rejection that needs no data happens here, once per fit, before the first pass.
 
 use super::Config;
-use super::options::{Center, Components, Loss, Solver, Weighting};
-use super::screen::{Angle, Cone, Counting, Outlyingness, Screen};
+use super::options::{Center, ComponentCount, Loss, Solver, Weighting};
+use super::screen::{Angle, Cone, Outlyingness, PivotSearch, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 
-/// A configuration that was checked.
-#[derive(Debug, Clone)]
-pub struct Request<'a> {
-    config: Cow<'a, Config>,
+/// A checked configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    given: Config,
+    config: Config,
     pairs: bool,
 }
 
-impl<'a> Request<'a> {
-    /// Checks a configuration for data of this shape; `pairs` is whether the runner can compare every pair of samples.
-    pub fn new(config: &'a Config, shape: &Shape, pairs: bool) -> Result<Self> {
+impl Request {
+    /// Checks a configuration for data of this shape; `pairs` is true if the runner can compare every pair of samples.
+    pub fn new(config: &Config, shape: &Shape, pairs: bool) -> Result<Self> {
         check(config, shape)?;
-        let config = if pairs { Cow::Borrowed(config) } else { Cow::Owned(without_pairs(config)?) };
-        Ok(Self { config, pairs })
+        let effective = if pairs { config.clone() } else { without_pairs(config)? };
+        Ok(Self { given: config.clone(), config: effective, pairs })
     }
 
     /// The configuration as it runs: without pairs of samples, the pivot of a cone is found by elimination.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The configuration as it was given, which models contain.
+    pub fn given(&self) -> &Config {
+        &self.given
     }
 
     /// The solvers to choose from.
@@ -37,101 +43,111 @@ impl<'a> Request<'a> {
 fn check(config: &Config, shape: &Shape) -> Result<()> {
     let (n, features) = (shape.samples, shape.features);
     if n == 0 || features == 0 {
-        return Err(Error::data(format!("the data are empty ({n} samples x {features} features); nothing to fit")));
-    }
-    if n == 1 {
-        return Err(Error::data("a single sample has no direction around its own center; at least 2 are needed"));
-    }
-    match config.components {
-        Components::Count(0) => return Err(Error::asked("n_components = 0; ask for at least 1")),
-        Components::Count(d) if d > n.min(features) => {
-            return Err(Error::asked(format!(
-                "n_components = {d} exceeds min(n_samples, n_features) = {}; ask for at most {}",
-                n.min(features),
-                n.min(features)
-            )));
-        }
-        Components::Share(share) if !(share > 0.0 && share < 1.0) => {
-            return Err(Error::asked(format!(
-                "n_components = {share} is no share; give a number between 0 and 1, a whole number, or auto"
-            )));
-        }
-        _ => {}
-    }
-    if let Screen::Outlyingness(screen) = &config.screen {
-        check_outlyingness(screen, n, config.components.at_most(shape))?;
-    }
-    if config.loss == Loss::Sine && config.weighting == Weighting::Uniform {
-        return Err(Error::asked("the sum of sines is about directions; use it with angular weights"));
-    }
-    if let Screen::Cone(Cone { angle: Angle::Degrees(angle), .. }) = config.screen
-        && !(angle > 0.0 && angle <= 90.0)
-    {
-        return Err(Error::asked(format!(
-            "the angle of the cone is {angle} degrees; it must be above 0 and at most 90"
+        return Err(Error::invalid_data(format!(
+            "the data are empty ({n} samples x {features} features); at least 2 samples and 1 feature are required"
         )));
     }
+    if n == 1 {
+        return Err(Error::invalid_data(
+            "a single sample has no direction relative to its own center; at least 2 samples are required",
+        ));
+    }
+    check_count(config.n_components, n.min(features))?;
+    if let Screen::Outlyingness(screen) = &config.screen {
+        check_outlyingness(screen, n, config.n_components.at_most(shape))?;
+    }
+    if config.loss == Loss::Sine && config.weighting == Weighting::Uniform {
+        return Err(Error::invalid_parameter(
+            "loss",
+            "loss = sine requires weighting = inverse-norm: it is defined on unit directions",
+        ));
+    }
+    if let Screen::Cone(Cone { max_angle: Angle::Degrees(degrees), .. }) = config.screen
+        && !(degrees > 0.0 && degrees <= 90.0)
+    {
+        return Err(Error::invalid_parameter(
+            "max_angle",
+            format!("max_angle = {degrees} degrees; expected an angle above 0 and at most 90 degrees"),
+        ));
+    }
     if !(config.tolerance > 0.0 && config.tolerance < 1.0) {
-        return Err(Error::asked(format!("the tolerance is {}; it must lie between 0 and 1", config.tolerance)));
+        return Err(Error::invalid_parameter(
+            "tolerance",
+            format!("the tolerance is {}; expected a number between 0 and 1", config.tolerance),
+        ));
     }
-    if let Center::Given(center) = &config.center {
-        if center.len() != features {
-            return Err(Error::asked(format!(
-                "the given center has {} numbers but the data have {features} features; give one number per feature",
-                center.len()
-            )));
+    check_center(&config.center, features)
+}
+
+fn check_count(n_components: ComponentCount, most: usize) -> Result<()> {
+    let problem = match n_components {
+        ComponentCount::Count(0) => "n_components = 0; use at least 1".to_owned(),
+        ComponentCount::Count(d) if d > most => {
+            format!("n_components = {d} exceeds min(n_samples, n_features) = {most}; use at most {most}")
         }
-        if let Some(at) = center.iter().position(|x| !x.is_finite()) {
-            return Err(Error::asked(format!("the given center is {} at feature {at}; it must be finite", center[at])));
-        }
-    }
-    Ok(())
+        ComponentCount::VarianceFraction(fraction) if !(fraction > 0.0 && fraction < 1.0) => format!(
+            "invalid number of components {fraction}: expected an integer >= 1, a variance fraction in (0, 1), or auto"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Error::invalid_parameter("n_components", problem))
+}
+
+fn check_center(center: &Center, features: usize) -> Result<()> {
+    let Center::Given(center) = center else { return Ok(()) };
+    let problem = if center.len() != features {
+        format!(
+            "the given center has {} values but the data have {features} features; give one value per feature",
+            center.len()
+        )
+    } else if let Some(at) = center.iter().position(|x| !x.is_finite()) {
+        format!("the given center is {} at feature {at}; expected finite values", center[at])
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid_parameter("center", problem))
 }
 
 fn check_outlyingness(screen: &Outlyingness, n: usize, d: usize) -> Result<()> {
     if n < d + 3 {
-        return Err(Error::asked(format!(
-            "{n} samples are too few for the outlyingness screen with n_components = {d}; it needs at least {}, or use \
-             the method angular",
+        return Err(Error::invalid_argument(format!(
+            "{n} samples are too few for the outlyingness screen with n_components = {d}, which requires {}; use the method \
+             angular or fewer components",
             d + 3
         )));
     }
-    let Some(pairs) = &screen.pairs else {
-        return if screen.directions > 0 {
-            Ok(())
-        } else {
-            Err(Error::asked("the outlyingness screen was given 0 directions; ask for at least 1"))
-        };
-    };
-    if pairs.is_empty() {
-        return Err(Error::asked("the list of pairs is empty; give at least one pair of samples"));
-    }
-    match pairs.iter().flatten().find(|&&sample| sample >= n) {
-        Some(sample) => {
-            Err(Error::asked(format!("a given pair names sample {sample}, but there are {n}; samples count from 0")))
+    let problem = match &screen.pairs {
+        None if screen.n_directions == 0 => {
+            return Err(Error::invalid_parameter("n_directions", "n_directions = 0; use at least 1"));
         }
-        None => Ok(()),
-    }
+        None => return Ok(()),
+        Some(pairs) if pairs.is_empty() => "the list of pairs is empty; give at least one pair of samples".to_owned(),
+        Some(pairs) => match pairs.iter().flatten().find(|&&sample| sample >= n) {
+            Some(sample) => format!("a given pair contains sample {sample} of {n} samples; samples count from 0"),
+            None => return Ok(()),
+        },
+    };
+    Err(Error::invalid_parameter("pairs", problem))
 }
 
-/// The configuration by ways that compare no pairs of samples; rejects what has no such way.
+/// The configuration without steps that compare every pair of samples; rejects what has no such form.
 fn without_pairs(config: &Config) -> Result<Config> {
-    let rejected = |what: &str, remedy: &str| {
-        let why = "compares every pair of samples, and on a cluster rows stay where they are";
-        Err(Error::asked(format!("{what} {why}; {remedy}, or fit on one machine")))
+    let rejected = |parameter: &'static str, what: &str, remedy: &str| {
+        let why = "compares every pair of samples, which are on different workers";
+        Err(Error::invalid_parameter(parameter, format!("{what} {why}; {remedy}, or fit on one machine")))
     };
-    let mut apart = config.clone();
-    if apart.solver == Solver::Gram {
-        return rejected("the gram solver", "use the solver krylov, scatter or auto");
+    let mut config = config.clone();
+    if config.solver == Solver::Gram {
+        return rejected("solver", "the gram solver", "use the solver krylov, scatter or auto");
     }
-    if let Screen::Cone(cone) = &mut apart.screen {
-        if cone.counting == Counting::Exact {
-            return rejected("the exact count of the cone (TAE)", "leave exact out, and candidates are eliminated");
+    if let Screen::Cone(cone) = &mut config.screen {
+        if cone.pivot_search == PivotSearch::Exact {
+            return rejected("exact", "the exact pivot search", "use successive elimination");
         }
-        if cone.angle == Angle::Auto {
-            return rejected("the automatic angle of the cone", "give the angle in degrees");
+        if cone.max_angle == Angle::Auto {
+            return rejected("max_angle", "the automatic max_angle", "give the angle in degrees");
         }
-        cone.counting = Counting::Elimination;
+        cone.pivot_search = PivotSearch::Elimination;
     }
-    Ok(apart)
+    Ok(config)
 }

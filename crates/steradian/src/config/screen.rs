@@ -12,87 +12,88 @@ pub enum Angle {
     Auto,
 }
 
-/// How two directions are compared.
+/// The cosine by which two directions are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cosine {
-    /// A direction and its opposite are the same: the paper's text.
+    /// The absolute cosine: a direction equals its opposite, as in the paper's text.
     Abs,
-    /// They are not: the paper's Algorithm 2.
+    /// The signed cosine, as in the paper's Algorithm 2.
     Signed,
 }
 
-/// Which of several samples with equally many neighbours becomes the pivot.
+/// The tie-breaking rule for the pivot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ties {
-    /// The first in the data.
+    /// The lowest index.
     Index,
-    /// The one with the largest sum of squared cosines to all samples, then the first.
+    /// The largest sum of squared cosines to all samples, then the lowest index.
     Density,
 }
 
-/// How the sample with most others in its cone is found.
+/// The search for the pivot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Counting {
-    /// All pairs where that takes up to a minute at a usual rate, else by elimination; the shape alone decides.
+pub enum PivotSearch {
+    /// The exact count for n^2 D up to 6e12 (about a minute on two cores), successive elimination above; only the shape
+    /// decides.
     #[default]
     Auto,
-    /// All pairs of samples are met.
+    /// An exact count over all pairs of samples.
     Exact,
-    /// Candidates are compared on random anchors until few are left, and those are counted exactly.
+    /// Successive elimination: candidates are compared on random anchors; the remaining ones are counted exactly.
     Elimination,
 }
 
 /// The cone of the trimmed angular embedding.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cone {
-    /// The paper's eta.
-    pub angle: Angle,
-    /// How directions are compared.
+    /// The half-angle, the paper's eta.
+    pub max_angle: Angle,
+    /// The cosine by which directions are compared.
     pub cosine: Cosine,
-    /// How a tie for the pivot is broken.
+    /// The tie-breaking rule for the pivot.
     pub ties: Ties,
-    /// Whether the mean of the kept samples becomes the center before decomposing.
+    /// True if the mean of the support becomes the center before the decomposition.
     pub recenter: bool,
-    /// How the pivot is found.
-    pub counting: Counting,
+    /// The search for the pivot.
+    pub pivot_search: PivotSearch,
 }
 
 impl Default for Cone {
     fn default() -> Self {
         Self {
-            angle: Angle::Degrees(60.0),
+            max_angle: Angle::Degrees(60.0),
             cosine: Cosine::Abs,
             ties: Ties::Index,
             recenter: false,
-            counting: Counting::Auto,
+            pivot_search: PivotSearch::Auto,
         }
     }
 }
 
-/// The outlyingness of Stahel and Donoho: how far a sample lies from the bulk along the worst of many directions.
+/// The outlyingness of Stahel and Donoho: the largest robust z-score of a sample over many projection directions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outlyingness {
-    /// How many directions through pairs of samples are looked along.
-    pub directions: usize,
-    /// The pairs, where they are not drawn.
+    /// The number of projection directions, each through a pair of samples.
+    pub n_directions: usize,
+    /// Given pairs of samples; by default they are drawn at random.
     pub pairs: Option<Vec<[usize; 2]>>,
 }
 
 impl Default for Outlyingness {
     fn default() -> Self {
-        Self { directions: 250, pairs: None }
+        Self { n_directions: 250, pairs: None }
     }
 }
 
-/// Who may speak.
+/// The rule that selects the samples of the decomposition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Screen {
-    /// Every sample that has a direction.
-    Everyone,
+    /// All samples with a non-zero norm.
+    None,
     /// The samples in a cone around the sample that has most others near it (TAE).
     Cone(Cone),
     /// The samples near the subspace of the least outlying half.
@@ -103,7 +104,7 @@ impl Screen {
     /// The name in model files.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Everyone => "none",
+            Self::None => "none",
             Self::Cone(_) => "cone",
             Self::Outlyingness(_) => "outlyingness",
         }

@@ -1,4 +1,4 @@
-//! A block: some consecutive samples, borrowed where they lie, in their own type and with any strides.
+//! A block: consecutive samples, borrowed in place, in their element type and with any strides.
 
 use super::element::{Element, ElementType};
 use crate::error::{Error, Result};
@@ -15,12 +15,12 @@ pub struct Rows<'a, T> {
 }
 
 impl<'a, T: Element> Rows<'a, T> {
-    /// Rows that lie one after the other, as in C order.
+    /// Contiguous rows (C order).
     pub fn contiguous(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::strided(data, 0, rows, columns, columns as isize, 1)
     }
 
-    /// Rows at any strides; element (i, j) is `data[offset + i * row_stride + j * column_stride]`.
+    /// Rows with any strides; element (i, j) is `data[offset + i * row_stride + j * column_stride]`.
     pub fn strided(
         data: &'a [T],
         offset: usize,
@@ -34,9 +34,9 @@ impl<'a, T: Element> Rows<'a, T> {
         let lowest = offset as i128 + down.min(0) + across.min(0);
         let highest = offset as i128 + down.max(0) + across.max(0);
         if rows > 0 && columns > 0 && (lowest < 0 || highest >= data.len() as i128) {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "an array of {rows} x {columns} with strides {row_stride} and {column_stride} from element {offset} \
-                 spans elements {lowest} to {highest}, but the buffer holds {}; check shape and strides",
+                 spans elements {lowest} to {highest}, which exceeds the buffer of {}; check shape and strides",
                 data.len()
             )));
         }
@@ -53,7 +53,7 @@ impl<'a, T: Element> Rows<'a, T> {
         self.columns
     }
 
-    /// The same array from row `start` on, `count` rows.
+    /// Rows `start..start + count` of this array.
     pub fn select(&self, start: usize, count: usize) -> Self {
         assert!(start + count <= self.rows, "rows {start}..{} of {}", start + count, self.rows);
         let offset = if count == 0 { self.offset } else { self.index(start, 0) };
@@ -71,7 +71,7 @@ impl<'a, T: Element> Rows<'a, T> {
         self.data[self.index(row, column)]
     }
 
-    /// Columns `from..to` of a row as a slice, when its elements lie side by side.
+    /// Columns `from..to` of a row as a slice; `None` if its elements are not adjacent.
     #[inline(always)]
     pub fn row(&self, row: usize, from: usize, to: usize) -> Option<&'a [T]> {
         if self.column_stride != 1 {
@@ -85,17 +85,17 @@ impl<'a, T: Element> Rows<'a, T> {
 /// The rows of a block, by element type.
 #[derive(Debug, Clone, Copy)]
 pub enum BlockData<'a> {
-    /// Bytes.
+    /// Rows of u8.
     U8(Rows<'a, u8>),
-    /// 16-bit integers.
+    /// Rows of u16.
     U16(Rows<'a, u16>),
-    /// Single precision.
+    /// Rows of f32.
     F32(Rows<'a, f32>),
-    /// Double precision.
+    /// Rows of f64.
     F64(Rows<'a, f64>),
 }
 
-/// Runs one expression with `$rows` bound to the typed rows of a block.
+/// Evaluates one expression with `$rows` bound to the typed rows of a block.
 macro_rules! each_element {
     ($block:expr, $rows:ident => $body:expr) => {
         match $block.data() {
@@ -108,7 +108,7 @@ macro_rules! each_element {
 }
 pub(crate) use each_element;
 
-/// Consecutive samples and the index of the first.
+/// Consecutive samples and the index of the first one.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     first: usize,
@@ -116,12 +116,12 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// A block whose first row is sample `first` of its source.
+    /// A block whose first row is sample `first`.
     pub fn new(first: usize, data: BlockData<'a>) -> Self {
         Self { first, data }
     }
 
-    /// Rows of f64 values, one after the other, as a block that begins at sample 0.
+    /// Contiguous rows of f64 values as a block that starts at sample 0.
     pub(crate) fn of_values(values: &'a [f64], rows: usize, columns: usize) -> Result<Self> {
         Ok(Self::new(0, BlockData::F64(Rows::contiguous(values, rows, columns)?)))
     }
@@ -162,9 +162,9 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Element types as blocks: lets generic sources hand out their rows.
+/// An element type that blocks support.
 pub trait BlockElement: Element {
-    /// The rows, with their type named at run time.
+    /// The rows as [`BlockData`], whose element type is known at run time.
     fn block_data(rows: Rows<'_, Self>) -> BlockData<'_>;
 }
 
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_shape_is_refused() {
+    fn a_shape_beyond_the_buffer_is_rejected() {
         let data = [0u8; 11];
         assert!(Rows::contiguous(&data, 3, 4).is_err());
         assert!(Rows::strided(&data, 2, 3, 1, -2, 1).is_err());

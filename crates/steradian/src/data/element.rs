@@ -1,23 +1,23 @@
-//! The number types that data may have; each is read in place and never converted as a whole.
+//! The element types of data: u8, u16, f32 and f64, each read in place and converted block by block.
 
 use serde::{Deserialize, Serialize};
 
-/// The type of one number of the data.
+/// The element type of the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElementType {
-    /// Unsigned bytes, as in gray video.
+    /// u8, as in gray video.
     U8,
-    /// Unsigned 16-bit integers.
+    /// u16.
     U16,
-    /// Single precision.
+    /// f32.
     F32,
-    /// Double precision.
+    /// f64.
     F64,
 }
 
 impl ElementType {
-    /// Bytes of one element.
+    /// Bytes per element.
     pub const fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -27,22 +27,22 @@ impl ElementType {
         }
     }
 
-    /// Whether an element may be NaN or infinite.
+    /// True for the types that can be NaN or infinite.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F64)
     }
 
-    /// The type of samples that were mapped: f64 for f64 data, f32 for the others.
+    /// The element type of mapped samples: f64 for f64 data, f32 for the others.
     pub(crate) fn mapped(self) -> Self {
         if self.is_double() { Self::F64 } else { Self::F32 }
     }
 
-    /// Whether it is double precision, and work on it is too.
+    /// True for f64, whose working precision is f64; that of the others is f32.
     pub const fn is_double(self) -> bool {
         matches!(self, Self::F64)
     }
 
-    /// The name numpy users know.
+    /// The name of the dtype in NumPy.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U8 => "uint8",
@@ -59,29 +59,29 @@ impl std::fmt::Display for ElementType {
     }
 }
 
-/// A number that data may consist of.
+/// A type of the cells of data.
 pub trait Element: Copy + Default + Send + Sync + PartialOrd + 'static {
-    /// Its run-time name.
+    /// The element type at run time.
     const TYPE: ElementType;
 
-    /// The same number in double precision, exactly.
+    /// The value as f64, exactly.
     fn widen(self) -> f64;
 
-    /// The nearest number in single precision: the same one, but for f64.
+    /// The nearest f32; exact for all types but f64.
     fn single(self) -> f32;
 
-    /// Whether 256 of them sum up within sixteen bits.
+    /// True if 256 values sum to at most 16 bits.
     const SUMS_SHORT: bool = false;
 
-    /// The number in sixteen bits, where [`Element::SUMS_SHORT`].
+    /// The value as u16, if [`Element::SUMS_SHORT`].
     fn short(self) -> u16 {
         0
     }
 
-    /// An integer of `8 * TYPE.bytes()` bits that sorts as the number does.
+    /// An integer of `8 * TYPE.bytes()` bits whose order is that of the values.
     fn sort_key(self) -> u64;
 
-    /// The number whose [`Element::sort_key`] is `key`, in double precision.
+    /// The value whose [`Element::sort_key`] is `key`, as f64.
     fn from_sort_key(key: u64) -> f64;
 }
 
@@ -133,7 +133,8 @@ macro_rules! float_element {
                 self as f32
             }
 
-            // Flipping all bits of negatives and the sign bit of the others makes the IEEE order the integer order.
+            // Flipping all bits of negative values and the sign bit of the others maps the IEEE order to the integer
+            // order.
             #[inline(always)]
             fn sort_key(self) -> u64 {
                 let bits = self.to_bits();

@@ -2,7 +2,16 @@
 
 pub(crate) mod block;
 pub(crate) mod element;
+#[cfg(feature = "faer")]
+pub(crate) mod faer_source;
+#[cfg(feature = "ndarray")]
+pub(crate) mod ndarray_source;
 pub(crate) mod row_map;
 pub(crate) mod slice;
 pub(crate) mod source;
 pub(crate) mod view;
+
+pub use block::{Block, BlockData, BlockElement, Rows};
+pub use element::{Element, ElementType};
+pub use row_map::{RowMap, SignFlips};
+pub use source::{Shape, View};

@@ -1,4 +1,4 @@
-//! Maps of single rows: the transforms that a view applies to each sample, in a form that other processes can run.
+//! Row maps: the transforms that a view applies to each sample by itself, in a form that other processes can run.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{Stream, generator};
 
-/// A map of each sample by itself.
+/// A transform of each sample by itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum RowMap<'a> {
     /// Each feature divided by its scale.
     Scale(Cow<'a, [f64]>),
     /// The absolute deviation of each feature from a point.
     AbsDeviation(Cow<'a, [f64]>),
-    /// Directions with random signs, for parallel analysis.
+    /// Directions whose entries have random signs, for parallel analysis.
     SignFlip(SignFlips<'a>),
 }
 
 impl RowMap<'_> {
-    /// Maps sample number `sample` of all.
+    /// Maps the sample with index `sample`.
     pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
         match self {
             Self::Scale(scale) => row.iter_mut().zip(scale.iter()).for_each(|(x, s)| *x /= s),
@@ -30,14 +30,14 @@ impl RowMap<'_> {
     }
 }
 
-/// Directions from a center without their part along some components, each entry with a random sign.
+/// Directions about a center without their part along some components, each entry with a random sign.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SignFlips<'a> {
     pub(crate) center: Cow<'a, [f64]>,
     /// Orthonormal columns, D x k.
     pub(crate) components: Cow<'a, Matrix>,
     pub(crate) seed: u64,
-    /// The draw of the first sample; every sample of every draw has signs of its own.
+    /// Index of the first sample's signs in the random stream; each sample of each draw has its own.
     pub(crate) first: usize,
 }
 
@@ -55,18 +55,18 @@ impl SignFlips<'_> {
         }
     }
 
-    /// Turns a sample into its direction, without its part along the components.
+    /// Replaces a sample by its direction without the part along the components.
     fn deflate(&self, row: &mut [f64]) {
         row.iter_mut().zip(self.center.iter()).for_each(|(x, c)| *x -= c);
-        let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length == 0.0 {
+        let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+        if norm == 0.0 {
             return;
         }
-        row.iter_mut().for_each(|x| *x /= length);
+        row.iter_mut().for_each(|x| *x /= norm);
         let components = &self.components;
         for k in 0..components.columns() {
-            let along: f64 = row.iter().enumerate().map(|(j, x)| x * components[(j, k)]).sum();
-            row.iter_mut().enumerate().for_each(|(j, x)| *x -= along * components[(j, k)]);
+            let score: f64 = row.iter().enumerate().map(|(j, x)| x * components[(j, k)]).sum();
+            row.iter_mut().enumerate().for_each(|(j, x)| *x -= score * components[(j, k)]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Samples in memory: slices with strides, and `ndarray` views.
+//! Sources in memory: slices with any strides, and `ndarray` views.
 
 use std::ops::Range;
 
@@ -7,36 +7,38 @@ use super::element::Element;
 use super::source::{Shape, Source};
 use crate::error::{Error, Result};
 
-/// Samples in memory, at any strides.
+/// A source over a borrowed slice, with any strides; blocks are read in place (zero-copy).
 #[derive(Debug, Clone)]
-pub struct Memory<'a, T> {
+pub struct SliceSource<'a, T> {
     rows: Rows<'a, T>,
     shape: Shape,
 }
 
-impl<'a, T: Element> Memory<'a, T> {
-    /// Samples one after the other (C order).
+impl<'a, T: Element> SliceSource<'a, T> {
+    /// A source over contiguous samples (C order); `data` holds `samples * features` elements.
     pub fn new(data: &'a [T], samples: usize, features: usize) -> Result<Self> {
         if samples.checked_mul(features) != Some(data.len()) {
-            return Err(Error::asked(format!(
-                "a shape of {samples} x {features} does not fit a buffer of {} elements",
+            return Err(Error::invalid_argument(format!(
+                "a shape of {samples} x {features} requires {} elements, got {}",
+                samples as u128 * features as u128,
                 data.len()
             )));
         }
         Ok(Self::from_rows(Rows::contiguous(data, samples, features)?))
     }
 
-    /// Samples at any strides.
+    /// A source over rows with any strides.
     pub fn from_rows(rows: Rows<'a, T>) -> Self {
         let shape = Shape { samples: rows.rows(), features: rows.columns(), element: T::TYPE, image: None };
         Self { rows, shape }
     }
 
-    /// Says that each sample is an image of this height and width.
+    /// Sets the height and width of the images that the samples are.
     pub fn with_image(mut self, height: usize, width: usize) -> Result<Self> {
         if height.checked_mul(width) != Some(self.shape.features) {
-            return Err(Error::asked(format!(
-                "an image of {height} x {width} does not have {} pixels",
+            return Err(Error::invalid_argument(format!(
+                "images of {height} x {width} pixels require {} features, got {}",
+                height as u128 * width as u128,
                 self.shape.features
             )));
         }
@@ -45,44 +47,12 @@ impl<'a, T: Element> Memory<'a, T> {
     }
 }
 
-impl<T: BlockElement> Source for Memory<'_, T> {
+impl<T: BlockElement> Source for SliceSource<'_, T> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         visit(Block::new(rows.start, T::block_data(self.rows.select(rows.start, rows.len()))))
-    }
-}
-
-/// The rows of an `ndarray` view, whatever its order: read in place where a block is contiguous, else block by block.
-#[cfg(feature = "ndarray")]
-#[derive(Debug, Clone)]
-pub struct NdArray<'a, T> {
-    view: ndarray::ArrayView2<'a, T>,
-    shape: Shape,
-}
-
-#[cfg(feature = "ndarray")]
-impl<'a, T: Element> NdArray<'a, T> {
-    /// Wraps a view.
-    pub fn new(view: ndarray::ArrayView2<'a, T>) -> Self {
-        let (samples, features) = view.dim();
-        Self { view, shape: Shape { samples, features, element: T::TYPE, image: None } }
-    }
-}
-
-#[cfg(feature = "ndarray")]
-impl<T: BlockElement> Source for NdArray<'_, T> {
-    fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let (first, count) = (rows.start, rows.len());
-        let part = self.view.slice(ndarray::s![rows, ..]);
-        let standard = part.as_standard_layout();
-        let data = standard.as_slice().expect("standard layout is contiguous");
-        visit(Block::new(first, T::block_data(Rows::contiguous(data, count, self.shape.features)?)))
     }
 }

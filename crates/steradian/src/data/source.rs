@@ -9,52 +9,52 @@ use super::element::ElementType;
 use super::row_map::RowMap;
 use crate::error::Result;
 
-/// What is known of data before the first sample is read.
+/// Shape and element type of data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// The number of samples, n.
     pub samples: usize,
     /// The number of features, D.
     pub features: usize,
-    /// The type of one number.
+    /// The element type.
     pub element: ElementType,
-    /// Height and width when a sample is an image.
+    /// Height and width of the image, if a sample is an image.
     pub image: Option<(usize, usize)>,
 }
 
 impl Shape {
-    /// Bytes of the whole data.
+    /// Bytes of all samples.
     pub fn bytes(&self) -> u64 {
         self.samples as u64 * self.features as u64 * self.element.bytes() as u64
     }
 }
 
-/// How a source is made of another one.
+/// The relation of a source to the source that it reads from.
 pub enum View<'a> {
-    /// It is not: its rows are its own.
+    /// No other source: it holds its rows itself.
     Own,
     /// These samples of another source, in this order.
     Subset(&'a dyn Source, &'a [usize]),
-    /// Every sample of another source, mapped by itself.
+    /// Every sample of another source, transformed by a row map.
     Mapped(&'a dyn Source, &'a RowMap<'a>),
-    /// In a way that exists in this process only.
+    /// A transform that exists in this process only.
     Opaque,
 }
 
-/// Data that can be read again and again, any rows at a time.
+/// Data that can be read repeatedly, by row range.
 ///
-/// The grid of a pass, not the source, decides which rows come together: a source only has to serve them. Memory, a
-/// mapped file and a parsed table differ in nothing else.
+/// The grid of a pass, not the source, determines the row ranges; a source only returns them. Implementations are
+/// slices in memory, memory-mapped files, streamed files and parsed tables.
 pub trait Source: Sync {
-    /// The shape; it never changes.
+    /// The shape, which is constant.
     fn shape(&self) -> &Shape;
 
-    /// How this source is made of another one; by default it is not.
+    /// The source that this one reads from; none by default.
     fn view(&self) -> View<'_> {
         View::Own
     }
 
-    /// The name of a feature, where features have names; a view has those of its source.
+    /// The name of a feature, if features have names; a view has the names of its source.
     fn feature_name(&self, feature: usize) -> Option<String> {
         match self.view() {
             View::Subset(of, _) | View::Mapped(of, _) => of.feature_name(feature),
@@ -62,26 +62,26 @@ pub trait Source: Sync {
         }
     }
 
-    /// Says that these samples will be asked for one by one: where rows lie far away, they come together.
+    /// Hint that these samples will be read one by one; a source with remote rows fetches them together.
     fn prefetch(&self, samples: &[usize]) -> Result<()> {
         let _ = samples;
         Ok(())
     }
 
-    /// Says that a pass begins: `lanes` threads visit these parts of the rows, each front to back, and take the next part
-    /// in order when they are done with one. A source that reads ahead goes by it; it may be ignored, and it ends what
-    /// was announced before.
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        let _ = (parts, lanes);
+    /// Hint at the start of a pass: `n_threads` threads visit these row ranges, each sequentially, and a thread that
+    /// has finished a range takes the next one in order. It replaces the previous hint. A source may use it to read
+    /// ahead.
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        let _ = (parts, n_threads);
     }
 
-    /// Memory that serving blocks to this many threads takes, the data themselves apart where they lie in memory.
-    fn held_bytes(&self, threads: usize) -> u64 {
+    /// Bytes of buffers that this source allocates for blocks on this many threads, without the data themselves.
+    fn buffer_bytes(&self, threads: usize) -> u64 {
         let _ = threads;
         0
     }
 
-    /// Hands the given rows to `visit` as one block, lent for the time of the call.
+    /// Calls `visit` with the given rows as one block, borrowed for the time of the call.
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()>;
 }
 

@@ -12,29 +12,30 @@ use crate::error::Result;
 use crate::numeric::random::{Stream, subsample};
 
 /// Some of the samples of a source, in a given order.
-pub(crate) struct Picked<'a> {
+pub(crate) struct SubsetSource<'a> {
     source: &'a dyn Source,
     samples: Vec<usize>,
     shape: Shape,
 }
 
-impl<'a> Picked<'a> {
-    /// These samples.
+impl<'a> SubsetSource<'a> {
+    /// A view of the samples with these indices.
     pub(crate) fn new(source: &'a dyn Source, samples: Vec<usize>) -> Self {
         let shape = Shape { samples: samples.len(), ..source.shape().clone() };
         Self { source, samples, shape }
     }
 
-    /// At most `most` of the samples that `kept` names (of all when it is not given), drawn at random by a fixed seed: evenly
-    /// spread ones would all fall on one phase of a period in the data.
-    pub(crate) fn at_most(source: &'a dyn Source, kept: Option<&[bool]>, most: usize) -> Self {
-        let members: Vec<usize> = (0..source.shape().samples).filter(|&i| kept.is_none_or(|kept| kept[i])).collect();
+    /// At most `most` samples of the support (of all samples if it is `None`), drawn at random with a fixed seed:
+    /// equidistant ones could all have the same phase of a period in the data.
+    pub(crate) fn at_most(source: &'a dyn Source, support: Option<&[bool]>, most: usize) -> Self {
+        let in_support = |i: &usize| support.is_none_or(|support| support[*i]);
+        let members: Vec<usize> = (0..source.shape().samples).filter(in_support).collect();
         let drawn = subsample(members.len(), most, 0, Stream::Statistics);
         Self::new(source, drawn.into_iter().map(|i| members[i]).collect())
     }
 }
 
-impl Source for Picked<'_> {
+impl Source for SubsetSource<'_> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -47,13 +48,13 @@ impl Source for Picked<'_> {
         View::Subset(self.source, &self.samples)
     }
 
-    fn announce(&self, _: &[Range<usize>], _: usize) {
-        // Where the picked rows lie is not foreseen, and what was foreseen before is over.
-        self.source.announce(&[], 0);
+    fn advise_access(&self, _: &[Range<usize>], _: usize) {
+        // The rows of a subset are not sequential, and the previous hint no longer applies.
+        self.source.advise_access(&[], 0);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        macro_rules! gathered {
+        macro_rules! visit_copied {
             ($variant:ident) => {{
                 let mut data = Vec::with_capacity(rows.len() * self.shape.features);
                 for &sample in &self.samples[rows.clone()] {
@@ -69,28 +70,39 @@ impl Source for Picked<'_> {
             }};
         }
         match self.shape.element {
-            ElementType::U8 => gathered!(U8),
-            ElementType::U16 => gathered!(U16),
-            ElementType::F32 => gathered!(F32),
-            ElementType::F64 => gathered!(F64),
+            ElementType::U8 => visit_copied!(U8),
+            ElementType::U16 => visit_copied!(U16),
+            ElementType::F32 => visit_copied!(F32),
+            ElementType::F64 => visit_copied!(F64),
         }
     }
 }
 
-/// A part of the data, numbered from its place in the whole: row i is sample number `first` + i.
-pub(crate) struct Placed<'a> {
+/// A part of the data whose blocks carry the sample indices of all data: row i of the part is sample `first` + i.
+pub(crate) struct OffsetSource<'a> {
     source: &'a dyn Source,
     first: usize,
+    /// Index by which row 0 of the part is requested: 0, or `first`.
+    origin: usize,
 }
 
-impl<'a> Placed<'a> {
-    /// A part whose first sample is number `first` of all.
+impl<'a> OffsetSource<'a> {
+    /// A part whose first row is sample `first`; rows are requested by their index in the part.
     pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
-        Self { source, first }
+        Self { source, first, origin: 0 }
+    }
+
+    /// A part whose first row is sample `first`; rows are requested by their sample index.
+    pub(crate) fn by_sample_index(source: &'a dyn Source, first: usize) -> Self {
+        Self { source, first, origin: first }
+    }
+
+    fn rows_of_part(&self, rows: &Range<usize>) -> Range<usize> {
+        rows.start - self.origin..rows.end - self.origin
     }
 }
 
-impl Source for Placed<'_> {
+impl Source for OffsetSource<'_> {
     fn view(&self) -> View<'_> {
         View::Opaque
     }
@@ -103,61 +115,23 @@ impl Source for Placed<'_> {
         self.source.feature_name(feature)
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        let parts: Vec<_> = parts.iter().map(|rows| self.rows_of_part(rows)).collect();
+        self.source.advise_access(&parts, n_threads);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let rows = self.rows_of_part(&rows);
         self.source.visit(rows, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
     }
 }
 
-/// A part of the data that is asked for by the numbers that its rows have in the whole.
-pub(crate) struct Numbered<'a> {
-    source: &'a dyn Source,
-    first: usize,
-}
-
-impl<'a> Numbered<'a> {
-    /// A part whose first sample is number `first` of all.
-    pub(crate) fn new(source: &'a dyn Source, first: usize) -> Self {
-        Self { source, first }
-    }
-
-    fn own(&self, rows: &Range<usize>) -> Range<usize> {
-        rows.start - self.first..rows.end - self.first
-    }
-}
-
-impl Source for Numbered<'_> {
-    fn view(&self) -> View<'_> {
-        View::Opaque
-    }
-
-    fn shape(&self) -> &Shape {
-        self.source.shape()
-    }
-
-    fn feature_name(&self, feature: usize) -> Option<String> {
-        self.source.feature_name(feature)
-    }
-
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(&parts.iter().map(|rows| self.own(rows)).collect::<Vec<_>>(), lanes);
-    }
-
-    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let own = self.own(&rows);
-        self.source.visit(own, &mut |block| visit(Block::new(self.first + block.first(), block.data())))
-    }
-}
-
-/// A function of a sample's number and values. Closures exist in this process only, row maps in others, too.
+/// A function of a sample's index and values. A closure runs in this process only, a row map also in others.
 pub(crate) trait RowFunction: Sync {
-    /// Maps one sample in place.
+    /// Transforms one sample in place.
     fn map_row(&self, sample: usize, row: &mut [f64]);
 
-    /// The function in the form that other processes can run; a closure has none.
+    /// The form of the function that other processes can run; `None` for a closure.
     fn row_map(&self) -> Option<&RowMap<'_>> {
         None
     }
@@ -179,22 +153,22 @@ impl RowFunction for RowMap<'_> {
     }
 }
 
-/// Every sample of a source mapped by itself. Floating point comes out: f64 for f64 data, f32 for the others.
-pub(crate) struct Changed<'a, F> {
+/// Every sample of a source, transformed when it is read. The element type is f64 for f64 data, f32 for the others.
+pub(crate) struct MappedSource<'a, F> {
     source: &'a dyn Source,
     shape: Shape,
     function: F,
 }
 
-impl<'a, F: RowFunction> Changed<'a, F> {
-    /// Maps each sample where it is read.
+impl<'a, F: RowFunction> MappedSource<'a, F> {
+    /// A view that applies this function to each sample.
     pub(crate) fn new(source: &'a dyn Source, function: F) -> Self {
         let shape = Shape { element: source.shape().element.mapped(), ..source.shape().clone() };
         Self { source, shape, function }
     }
 }
 
-impl<F: RowFunction> Source for Changed<'_, F> {
+impl<F: RowFunction> Source for MappedSource<'_, F> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -214,14 +188,14 @@ impl<F: RowFunction> Source for Changed<'_, F> {
         }
     }
 
-    fn announce(&self, parts: &[Range<usize>], lanes: usize) {
-        self.source.announce(parts, lanes);
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        self.source.advise_access(parts, n_threads);
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         let features = self.shape.features;
         self.source.visit(rows, &mut |block| {
-            macro_rules! changed {
+            macro_rules! visit_mapped {
                 ($variant:ident, $type:ty) => {{
                     let mut data: Vec<$type> = vec![0.0; block.rows() * features];
                     each_element!(block, own => data.par_chunks_mut(features.max(1)).enumerate().for_each_init(
@@ -237,8 +211,8 @@ impl<F: RowFunction> Source for Changed<'_, F> {
                 }};
             }
             match self.shape.element {
-                ElementType::F64 => changed!(F64, f64),
-                _ => changed!(F32, f32),
+                ElementType::F64 => visit_mapped!(F64, f64),
+                _ => visit_mapped!(F32, f32),
             }
         })
     }
@@ -247,35 +221,56 @@ impl<F: RowFunction> Source for Changed<'_, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
     use crate::data::source::read_sample;
 
     #[test]
-    fn samples_are_picked_and_changed_where_they_are_read() {
+    fn samples_are_selected_and_mapped_when_they_are_read() {
         let data: Vec<u8> = (0..12).collect();
-        let memory = Memory::new(&data, 4, 3).unwrap();
-        let picked = Picked::new(&memory, vec![3, 1]);
-        assert_eq!(picked.shape().samples, 2);
-        assert_eq!(read_sample(&picked, 0).unwrap(), [9.0, 10.0, 11.0]);
-        let halved = Changed::new(&picked, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
+        let source = SliceSource::new(&data, 4, 3).unwrap();
+        let subset = SubsetSource::new(&source, vec![3, 1]);
+        assert_eq!(subset.shape().samples, 2);
+        assert_eq!(read_sample(&subset, 0).unwrap(), [9.0, 10.0, 11.0]);
+        let halved = MappedSource::new(&subset, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
         assert_eq!(halved.shape().element, ElementType::F32);
         assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
-        let all = Picked::at_most(&memory, Some(&[true, false, true, true]), 3);
+        let all = SubsetSource::at_most(&source, Some(&[true, false, true, true]), 3);
         assert_eq!(all.samples, [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_part_has_the_sample_indices_of_all_data() {
+        let data: Vec<u8> = (0..12).collect();
+        let part = SliceSource::new(&data, 4, 3).unwrap();
+        let (by_row, by_index) = (OffsetSource::new(&part, 10), OffsetSource::by_sample_index(&part, 10));
+        let read = |source: &OffsetSource<'_>, rows: Range<usize>| {
+            let mut read = None;
+            source
+                .visit(rows, &mut |block| {
+                    let mut row = vec![0.0; 3];
+                    block.read_row(0, &mut row);
+                    read = Some((block.first(), block.rows(), row));
+                    Ok(())
+                })
+                .unwrap();
+            read.unwrap()
+        };
+        assert_eq!(read(&by_row, 1..3), (11, 2, vec![3.0, 4.0, 5.0]));
+        assert_eq!(read(&by_index, 11..13), (11, 2, vec![3.0, 4.0, 5.0]));
     }
 
     #[test]
     fn a_few_of_many_samples_follow_no_period() {
         let data = vec![0u8; 9000];
-        let memory = Memory::new(&data, 9000, 1).unwrap();
-        let kept: Vec<bool> = (0..9000).map(|i| i >= 808).collect();
-        for (kept, members, first) in [(None, 9000, 0), (Some(&kept[..]), 8192, 808)] {
-            let picked = Picked::at_most(&memory, kept, 2048).samples;
-            assert_eq!(picked.len(), 2048);
-            assert!(picked.is_sorted() && picked[0] >= first);
+        let source = SliceSource::new(&data, 9000, 1).unwrap();
+        let support: Vec<bool> = (0..9000).map(|i| i >= 808).collect();
+        for (support, members, first) in [(None, 9000, 0), (Some(&support[..]), 8192, 808)] {
+            let subset = SubsetSource::at_most(&source, support, 2048).samples;
+            assert_eq!(subset.len(), 2048);
+            assert!(subset.is_sorted() && subset[0] >= first);
             for period in [2, 3, 4] {
                 for phase in 0..period {
-                    let own = picked.iter().filter(|&&i| i % period == phase).count();
+                    let own = subset.iter().filter(|&&i| i % period == phase).count();
                     let expected = 2048 / period;
                     assert!(own.abs_diff(expected) < 150, "{own} of {members} in phase {phase} of {period}");
                 }

@@ -1,11 +1,12 @@
 //! The traits of passes: a fold over blocks of samples, and a pair fold over pairs of tiles.
 //!
-//! A [`Fold`] reads each sample once; its sums form a commutative monoid (`empty`, `add`, `merge`). One sum belongs to
-//! each cell of a fixed [`Grid`](crate::Grid), and cells are merged along a fixed binary tree, so neither the number of threads nor
-//! the order in which they finish can change a bit. A [`Forest`](crate::Forest) holds the sums of any set of cells as complete
-//! subtrees with their positions; forests of different machines join to the same bits as one run.
+//! A [`Fold`] reads each sample once; its accumulators form a monoid (`empty`, `merge`) up to rounding. Each leaf of a
+//! fixed [`Grid`](super::grid::Grid) has one accumulator, and leaves are merged along a fixed binary tree, so the
+//! result does not depend on the number of threads or on the order in which they finish. A
+//! [`Forest`](super::forest::Forest) holds the accumulators of any set of leaves as complete subtrees with their
+//! positions; forests of different machines join to the bitwise identical result of one run.
 //!
-//! A [`PairFold`] meets every pair of tiles once.
+//! A [`PairFold`] computes every pair of tiles once.
 
 use std::ops::Range;
 
@@ -14,48 +15,49 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::data::block::Block;
 use crate::error::Result;
 
-/// One pass over all samples, as a value that serializes: a checkpoint identifies a pass by its bytes, and other processes run it.
+/// One pass over all samples, as a serializable value: a checkpoint identifies the pass by its bytes, and other
+/// processes can run it.
 pub trait Fold: Serialize + Sync {
-    /// The name: of the pass in progress reports, and of the fold in jobs for other processes.
+    /// Name of the pass in progress reports and of the fold in jobs for other processes.
     const NAME: &'static str;
 
-    /// What blocks are added into.
-    type Sum: Clone + Send + Sync + Serialize + DeserializeOwned + 'static;
-    /// What the next pass needs.
+    /// State that blocks are added to.
+    type Accumulator: Clone + Send + Sync + Serialize + DeserializeOwned + 'static;
+    /// Result of the pass.
     type Out;
 
-    /// Bytes of one sum; decides the grid.
-    fn sum_bytes(&self) -> usize;
+    /// Bytes of one accumulator; determines the grid.
+    fn accumulator_bytes(&self) -> usize;
 
-    /// The neutral sum.
-    fn empty(&self) -> Self::Sum;
+    /// Accumulator of no rows.
+    fn empty(&self) -> Self::Accumulator;
 
     /// Adds a block. May use the current rayon pool, on fixed panels only.
-    fn add(&self, sum: &mut Self::Sum, block: &Block<'_>) -> Result<()>;
+    fn add(&self, accumulator: &mut Self::Accumulator, block: &Block<'_>) -> Result<()>;
 
-    /// Adds the sum of later rows to the sum of earlier ones.
-    fn merge(&self, left: Self::Sum, right: Self::Sum) -> Self::Sum;
+    /// Merges the accumulator of earlier rows (left) with that of later rows (right).
+    fn merge(&self, left: Self::Accumulator, right: Self::Accumulator) -> Self::Accumulator;
 
-    /// Turns the total into the answer.
-    fn finish(&self, sum: Self::Sum) -> Result<Self::Out>;
+    /// Converts the total to the result.
+    fn finish(&self, total: Self::Accumulator) -> Result<Self::Out>;
 }
 
 /// One pass over all pairs of tiles.
 pub trait PairFold: Sync {
-    /// What one pair of tiles yields.
+    /// Result of one pair of tiles.
     type Tile: Send;
-    /// What all tiles make together; a checkpoint keeps it.
+    /// Result of all pairs; a checkpoint saves it.
     type Out: Send + Serialize + DeserializeOwned;
 
-    /// A name for progress reports.
+    /// Name of the pass in progress reports.
     fn name(&self) -> &'static str;
 
-    /// The answer before any tile.
+    /// Result before the first tile.
     fn empty(&self) -> Self::Out;
 
-    /// Meets two tiles; the left one never comes after the right one, and they may be the same.
-    fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile>;
+    /// Computes one pair of tiles; the left tile never comes after the right one, and both may be the same tile.
+    fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile>;
 
-    /// Puts a tile in its place. Called in any order: places must be disjoint or sums exact.
+    /// Writes a tile to its place in the result. Called in any order: places must be disjoint or sums exact.
     fn place(&self, out: &mut Self::Out, left: Range<usize>, right: Range<usize>, tile: Self::Tile);
 }

@@ -1,81 +1,83 @@
-//! The grid: rows cut into cells and blocks, as a function of the shape and of the size of an accumulator.
+//! The grid: rows divided into leaves and blocks, as a function of the shape and of the size of an accumulator.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Rows of a block: enough to feed a matrix product, few enough to stop within a fraction of a second.
+/// Rows per block: enough for an efficient matrix product, few enough to cancel within a fraction of a second.
 const BLOCK_ROWS: usize = 256;
-/// Above this many elements a block gets fewer rows.
+/// Largest number of elements per block; with more, a block gets fewer rows.
 const BLOCK_ELEMENTS: usize = 1 << 25;
-/// A sum larger than this is not kept once per thread.
-const LARGE_SUM_BYTES: usize = 1 << 20;
-/// Cells at most when sums are small: enough for many threads.
-const MANY_CELLS: usize = 64;
-/// Cells at most when sums are large: one waits while the other is being added to.
-const FEW_CELLS: usize = 2;
+/// Size above which only one accumulator is filled at a time, instead of one per thread.
+const LARGE_ACCUMULATOR_BYTES: usize = 1 << 20;
+/// Largest number of leaves if accumulators are small: enough for many threads.
+const MAX_LEAVES: usize = 64;
+/// Largest number of leaves if accumulators are large: one is finished while the other is being filled.
+const MAX_LEAVES_LARGE: usize = 2;
 
-/// How the rows are cut: blocks within cells. A function of the shape and the sum's size, never of the threads.
+/// Division of the rows into leaves, and of leaves into blocks. It depends on the shape and the size of the
+/// accumulator, not on the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grid {
     samples: usize,
     block_rows: usize,
-    cell_rows: usize,
-    large_sums: bool,
+    leaf_rows: usize,
+    large_accumulators: bool,
 }
 
 impl Grid {
-    /// The grid for data of this shape and sums of `sum_bytes`.
-    pub fn new(samples: usize, features: usize, sum_bytes: usize) -> Self {
+    /// The grid for data of this shape and accumulators of `accumulator_bytes` bytes.
+    pub fn new(samples: usize, features: usize, accumulator_bytes: usize) -> Self {
         let mut block_rows = BLOCK_ROWS;
         while block_rows > 16 && block_rows.saturating_mul(features) > BLOCK_ELEMENTS {
             block_rows /= 2;
         }
-        let large_sums = sum_bytes > LARGE_SUM_BYTES;
-        let cells = if large_sums { FEW_CELLS } else { MANY_CELLS };
-        let mut cell_rows = BLOCK_ROWS;
-        while samples.div_ceil(cell_rows) > cells {
-            cell_rows *= 2;
+        let large_accumulators = accumulator_bytes > LARGE_ACCUMULATOR_BYTES;
+        let leaves = if large_accumulators { MAX_LEAVES_LARGE } else { MAX_LEAVES };
+        let mut leaf_rows = BLOCK_ROWS;
+        while samples.div_ceil(leaf_rows) > leaves {
+            leaf_rows *= 2;
         }
-        Self { samples, block_rows, cell_rows, large_sums }
+        Self { samples, block_rows, leaf_rows, large_accumulators }
     }
 
-    /// The number of cells.
-    pub fn cells(&self) -> usize {
-        self.samples.div_ceil(self.cell_rows)
+    /// The number of leaves.
+    pub fn leaves(&self) -> usize {
+        self.samples.div_ceil(self.leaf_rows)
     }
 
-    /// Rows of one block, at most.
+    /// Rows per block; the last block of a leaf may have fewer.
     pub fn block_rows(&self) -> usize {
         self.block_rows
     }
 
-    /// Rows of one cell, at most.
-    pub fn cell_rows(&self) -> usize {
-        self.cell_rows
+    /// Rows per leaf; the last leaf may have fewer.
+    pub fn leaf_rows(&self) -> usize {
+        self.leaf_rows
     }
 
-    /// Whether sums are so large that one cell is summed at a time, by all threads together.
-    pub fn large_sums(&self) -> bool {
-        self.large_sums
+    /// True if accumulators are so large that one leaf is filled at a time, by all threads together.
+    pub fn large_accumulators(&self) -> bool {
+        self.large_accumulators
     }
 
-    /// The rows of a cell.
-    pub fn cell(&self, cell: usize) -> Range<usize> {
-        let start = cell * self.cell_rows;
-        start..(start + self.cell_rows).min(self.samples)
+    /// The rows of a leaf.
+    pub fn leaf(&self, leaf: usize) -> Range<usize> {
+        let start = leaf * self.leaf_rows;
+        start..(start + self.leaf_rows).min(self.samples)
     }
 
-    /// The blocks of a cell, in order.
-    pub fn blocks(&self, cell: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (rows, step) = (self.cell(cell), self.block_rows);
+    /// The blocks of a leaf, in order.
+    pub fn blocks(&self, leaf: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (rows, step) = (self.leaf(leaf), self.block_rows);
         rows.clone().step_by(step).map(move |start| start..(start + step).min(rows.end))
     }
 
-    /// How many sums are alive at once: those being added to, and those that wait in the tree for their siblings.
-    pub fn live_sums(&self, threads: usize) -> usize {
-        let adding = if self.large_sums { 1 } else { threads.min(self.cells()) };
-        adding + self.cells().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
+    /// Largest number of accumulators in memory at once: those being filled, and those that await their siblings in the
+    /// tree.
+    pub fn live_accumulators(&self, threads: usize) -> usize {
+        let filling = if self.large_accumulators { 1 } else { threads.min(self.leaves()) };
+        filling + self.leaves().saturating_sub(1).checked_ilog2().map_or(0, |levels| levels as usize + 1)
     }
 }
 
@@ -88,8 +90,8 @@ mod tests {
         for (samples, features, bytes) in [(1, 1, 8), (255, 3, 8), (256, 3, 8), (257, 3, 8), (100_000, 7, 1 << 21)] {
             let grid = Grid::new(samples, features, bytes);
             let mut next = 0;
-            for cell in 0..grid.cells() {
-                for block in grid.blocks(cell) {
+            for leaf in 0..grid.leaves() {
+                for block in grid.blocks(leaf) {
                     assert_eq!(block.start, next);
                     assert!(block.len() <= grid.block_rows());
                     next = block.end;

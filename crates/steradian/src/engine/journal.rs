@@ -1,49 +1,50 @@
-//! The journal trait: the log of pass totals that a checkpoint stores, from which a fit resumes to the same bits.
+//! The journal trait: the log of pass totals that a checkpoint stores and an interrupted fit resumes from.
 //!
-//! Between passes a fit computes in memory, from nothing but its parameters and the totals of the passes before. So a
-//! checkpoint is a [`Journal`] of totals in order: a fit that goes on begins at its first line, and each pass whose total
-//! is there takes it instead of reading data. Of the pass under way the journal keeps a part: finished cells of the grid
-//! and the sums of begun ones, or the tiles that have met.
+//! Between passes a fit computes in memory, from its parameters and the totals of earlier passes only. So a checkpoint
+//! is a [`Journal`] of totals in order: a resumed fit starts from the first pass, and each pass with a stored total
+//! returns it instead of reading data. The result is bitwise identical. Of the pass in progress the journal stores a
+//! snapshot: the finished leaves of the grid and the accumulators of started ones, or the finished pairs of tiles.
 //!
-//! [`Local::kept_in`](crate::Local::kept_in) makes a runner keep one; [`Origin`](crate::Origin) says of which data and parameters it is.
+//! [`Local::with_journal`](crate::Local::with_journal) sets the journal of a runner; a
+//! [`FitIdentity`](crate::fit::fit_identity::FitIdentity) identifies the data and parameters of its fit.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::error::Result;
 
-/// Totals of passes that are over, in order, and a part of the one under way. Passes count from 1.
+/// Totals of finished passes, in order, and a snapshot of the pass in progress. Passes are numbered from 1.
 ///
-/// What cannot be kept ends the fit if these methods say so; a journal that only wants to be left alone then returns `Ok`.
+/// An error of these methods ends the fit; a journal that cannot be written but need not end the fit returns `Ok`.
 pub trait Journal: Send + Sync {
-    /// The total of a pass, if it is over.
+    /// The total of a pass, if it is finished.
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>>;
 
-    /// What was kept last of a pass that is not over.
+    /// The last snapshot of a pass that is not finished.
     fn part(&self, pass: usize) -> Result<Option<Vec<u8>>>;
 
-    /// Keeps the total of the pass after the last one that is over.
-    fn keep_total(&self, pass: usize, content: &Content<'_>) -> Result<()>;
+    /// Saves the total of `pass`, the one after the last finished pass.
+    fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()>;
 
-    /// Keeps a part of the pass under way, in place of what was kept of it before: the old or the new, never a mixture.
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()>;
+    /// Saves a snapshot of the pass in progress and replaces the previous one atomically.
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()>;
 
-    /// How much time passes between two parts, at least.
+    /// Least time between two snapshots.
     fn every(&self) -> Duration;
 }
 
-/// Bytes that are made while they are written, since sums may be large.
-pub struct Content<'a>(pub(crate) &'a dyn Fn(&mut dyn Write) -> io::Result<()>);
+/// A value that is serialized while it is written, because accumulators may be large.
+pub struct Payload<'a>(pub(crate) &'a dyn Fn(&mut dyn Write) -> io::Result<()>);
 
-impl Content<'_> {
-    /// Writes them, in small pieces: give a buffered writer. Writes the same bytes each time.
+impl Payload<'_> {
+    /// Writes the bytes in small pieces, so `to` should be buffered. Each call writes identical bytes.
     pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
         (self.0)(to)
     }
 }
 
-impl std::fmt::Debug for Content<'_> {
+impl std::fmt::Debug for Payload<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("bytes to be kept")
+        f.write_str("a payload")
     }
 }

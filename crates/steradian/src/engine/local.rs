@@ -1,4 +1,4 @@
-//! The runner on threads of this process: thread pool, grid and merge tree, progress, cancelling and checkpoints.
+//! The runner on threads of this process: thread pool, grid and merge tree, progress, cancellation and checkpoints.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -9,17 +9,17 @@ use super::fold::{Fold, PairFold};
 use super::forest::Forest;
 use super::grid::Grid;
 use super::journal::Journal;
-use super::pair_pass_state::Met;
-use super::pass_label::Label;
-use super::pass_recorder::Keeping;
-use super::pass_state::{Begun, Underway};
+use super::pair_pass_state::PairPassState;
+use super::pass_id::PassId;
+use super::pass_recorder::PassRecorder;
+use super::pass_state::{PartialLeaf, PassState};
 use super::progress::{CancelToken, Iteration, Observer, Progress};
 use super::runner::Runner;
 use crate::data::block::Block;
 use crate::data::source::{Shape, Source};
 use crate::error::{Error, Result};
 
-/// Threads of this process.
+/// The runner on threads of this process.
 pub struct Local {
     pool: rayon::ThreadPool,
     cancel: CancelToken,
@@ -29,102 +29,104 @@ pub struct Local {
 }
 
 impl Local {
-    /// A runner of this many threads; 0 takes one per core.
+    /// A runner with this many threads; 0 means one per core.
     pub fn new(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("steradian-{i}"))
             .build()
-            .map_err(|e| Error::asked(format!("cannot start {threads} threads: {e}; ask for fewer")))?;
+            .map_err(|e| Error::invalid_argument(format!("cannot start {threads} threads: {e}; use fewer")))?;
         Ok(Self { pool, cancel: CancelToken::default(), observer: None, journal: None, passes: AtomicUsize::new(0) })
     }
 
-    /// Stops when this token is cancelled.
-    pub fn cancelled_by(mut self, token: CancelToken) -> Self {
+    /// Sets the token that cancels the work of this runner.
+    pub fn with_cancel_token(mut self, token: CancelToken) -> Self {
         self.cancel = token;
         self
     }
 
-    /// Calls `observer` after each block, from any thread.
-    pub fn observed_by(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+    /// Sets a function that is called after each block, on any thread.
+    pub fn with_progress(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.observer = Some(Box::new(observer));
         self
     }
 
-    /// Keeps passes in a journal, and takes from it those that are there: they count as passes and read nothing. A journal
-    /// is that of one fit, the first work of this runner. Passes that hand out blocks in order are not kept.
-    pub fn kept_in(mut self, journal: Arc<dyn Journal>) -> Self {
+    /// Sets the journal that saves passes. A pass with a stored total returns it without reading data, and counts as a
+    /// pass. A journal belongs to one fit, which must be the first work of this runner. [`Local::for_each_block`] is
+    /// not saved.
+    pub fn with_journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = Some(journal);
         self
     }
 
-    /// The place of a pass in the journal, where there is one.
-    fn keeping(&self, pass: usize, label: impl FnOnce() -> Label) -> Option<Keeping<'_>> {
-        Some(Keeping::new(&**self.journal.as_ref()?, pass, label()))
+    /// The recorder of a pass, if there is a journal.
+    fn recorder(&self, pass: usize, id: impl FnOnce() -> PassId) -> Option<PassRecorder<'_>> {
+        Some(PassRecorder::new(&**self.journal.as_ref()?, pass, id()))
     }
 
-    fn begin(&self, name: &'static str, total_bytes: u64) -> PassProgress<'_> {
+    fn start(&self, name: &'static str, total_bytes: u64) -> PassProgress<'_> {
         let pass = self.passes.fetch_add(1, Ordering::Relaxed) + 1;
         PassProgress { runner: self, name, pass, total_bytes, bytes: AtomicU64::new(0) }
     }
 
-    /// Sums some cells of a grid: the part of a pass that one machine does. [`Forest::join`] brings parts together.
-    pub fn run_cells<F: Fold>(
+    /// Fills the accumulators of some leaves of a grid: the part of a pass that one machine runs. [`Forest::join`]
+    /// joins the parts.
+    pub fn run_leaves<F: Fold>(
         &self,
         fold: &F,
         source: &dyn Source,
         grid: Grid,
-        cells: Range<usize>,
-    ) -> Result<Forest<F::Sum>> {
-        let rows: usize = cells.clone().map(|cell| grid.cell(cell).len()).sum();
-        let progress = self.begin(F::NAME, rows as u64 * row_bytes(source.shape()));
-        self.sum_cells(fold, source, Underway::new(grid), (grid, cells), &progress, None)
+        leaves: Range<usize>,
+    ) -> Result<Forest<F::Accumulator>> {
+        let rows: usize = leaves.clone().map(|leaf| grid.leaf(leaf).len()).sum();
+        let progress = self.start(F::NAME, rows as u64 * row_bytes(source.shape()));
+        self.fill_leaves(fold, source, PassState::new(grid), (grid, leaves), &progress, None)
     }
 
-    /// Sums what is left of some cells; keeps the pass on the way if that is wanted, and when it is stopped.
-    fn sum_cells<F: Fold>(
+    /// Fills the remaining accumulators of some leaves. With a recorder it saves snapshots, also after an error.
+    fn fill_leaves<F: Fold>(
         &self,
         fold: &F,
         source: &dyn Source,
-        underway: Underway<F::Sum>,
-        (grid, cells): (Grid, Range<usize>),
+        state: PassState<F::Accumulator>,
+        (grid, leaves): (Grid, Range<usize>),
         progress: &PassProgress<'_>,
-        keeping: Option<&Keeping<'_>>,
-    ) -> Result<Forest<F::Sum>> {
-        let (left, row_bytes) = (underway.left(cells), row_bytes(source.shape()));
-        let left_bytes = left.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>() * row_bytes;
-        progress.skip(progress.total_bytes - left_bytes);
-        let lanes = if grid.large_sums() { 1 } else { self.threads() };
-        let sum_cell = |item: usize| -> Result<()> {
-            let cell = left[item].0;
-            let (done, mut sum) = underway.begin(cell, fold);
-            let mut noted = Instant::now();
-            for (block, rows) in grid.blocks(cell).enumerate().skip(done) {
-                if let Err(stop) = self.cancel.check() {
-                    underway.note(Begun { cell, blocks: block, sum });
-                    return Err(stop);
+        recorder: Option<&PassRecorder<'_>>,
+    ) -> Result<Forest<F::Accumulator>> {
+        let (remaining, row_bytes) = (state.remaining(leaves), row_bytes(source.shape()));
+        let remaining_bytes = remaining.iter().map(|(_, rows)| rows.len() as u64).sum::<u64>() * row_bytes;
+        progress.skip(progress.total_bytes - remaining_bytes);
+        let n_threads = if grid.large_accumulators() { 1 } else { self.threads() };
+        let fill_leaf = |item: usize| -> Result<()> {
+            let leaf = remaining[item].0;
+            let (done, mut accumulator) = state.start_leaf(leaf, fold);
+            let mut stored_at = Instant::now();
+            for (block, rows) in grid.blocks(leaf).enumerate().skip(done) {
+                if let Err(canceled) = self.cancel.check() {
+                    state.store(PartialLeaf { leaf, blocks: block, accumulator });
+                    return Err(canceled);
                 }
                 let bytes = rows.len() as u64 * row_bytes;
-                source.visit(rows, &mut |block| fold.add(&mut sum, &block))?;
+                source.visit(rows, &mut |block| fold.add(&mut accumulator, &block))?;
                 progress.add(bytes);
-                if let Some(keeping) = keeping {
-                    let own = Begun { cell, blocks: block + 1, sum: &sum };
-                    keeping.after_block(&underway, own, &mut noted, lanes == 1)?;
+                if let Some(recorder) = recorder {
+                    let own = PartialLeaf { leaf, blocks: block + 1, accumulator: &accumulator };
+                    recorder.after_block(&state, own, &mut stored_at, n_threads == 1)?;
                 }
             }
-            underway.insert(cell, sum, fold);
+            state.insert(leaf, accumulator, fold);
             Ok(())
         };
-        source.announce(&left.iter().map(|(_, rows)| rows.clone()).collect::<Vec<_>>(), lanes);
-        let summed = self.in_order(0..left.len(), lanes, sum_cell);
-        if let (Err(_), Some(keeping)) = (&summed, keeping) {
-            // Why the pass stopped matters more than whether that could be kept.
-            let _ = underway.show(None, |pass| keeping.keep_part(pass));
+        source.advise_access(&remaining.iter().map(|(_, rows)| rows.clone()).collect::<Vec<_>>(), n_threads);
+        let outcome = self.in_order(0..remaining.len(), n_threads, fill_leaf);
+        if let (Err(_), Some(recorder)) = (&outcome, recorder) {
+            // The error of the pass is reported; one of this snapshot would hide it.
+            let _ = state.snapshot(None, |snapshot| recorder.record_snapshot(snapshot));
         }
-        summed.map(|()| underway.into_forest())
+        outcome.map(|()| state.into_forest())
     }
 
-    /// Says where an iteration in memory stands, which is no pass; refuses to go on when stopping was asked for.
+    /// Reports one step of an iteration in memory, outside any pass; an error if the work was canceled.
     pub fn iterated(&self, name: &'static str, iteration: Iteration) -> Result<()> {
         if let Some(observer) = &self.observer {
             let pass = self.passes();
@@ -133,12 +135,12 @@ impl Local {
         self.cancel.check()
     }
 
-    /// Works through `items` in order on some lanes; the error of the earliest item wins, whoever meets it first.
-    fn in_order(&self, items: Range<usize>, lanes: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    /// Starts `items` in order on `n_threads` threads; if several fail, returns the error of the earliest item.
+    fn in_order(&self, items: Range<usize>, n_threads: usize, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
         let next = AtomicUsize::new(items.start);
         let failure: Mutex<Option<(usize, Error)>> = Mutex::new(None);
         let failed = AtomicBool::new(false);
-        let lane = || {
+        let worker = || {
             while !failed.load(Ordering::Relaxed) {
                 let item = next.fetch_add(1, Ordering::Relaxed);
                 if item >= items.end {
@@ -154,10 +156,10 @@ impl Local {
             }
         };
         self.pool.scope(|scope| {
-            for _ in 1..lanes.min(items.len()) {
-                scope.spawn(|_| lane());
+            for _ in 1..n_threads.min(items.len()) {
+                scope.spawn(|_| worker());
             }
-            lane();
+            worker();
         });
         match failure.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
             Some((_, error)) => Err(error),
@@ -165,7 +167,8 @@ impl Local {
         }
     }
 
-    /// Hands blocks of `rows` to `work` one after the other, on this runner's threads: for outputs in data order.
+    /// Calls `work` with blocks of `block_rows` rows in order, within this runner's thread pool: for output in data
+    /// order.
     pub fn for_each_block(
         &self,
         name: &'static str,
@@ -175,8 +178,8 @@ impl Local {
     ) -> Result<()> {
         let shape = source.shape();
         let row_bytes = row_bytes(shape);
-        let progress = self.begin(name, shape.bytes());
-        source.announce(std::slice::from_ref(&(0..shape.samples)), 1);
+        let progress = self.start(name, shape.bytes());
+        source.advise_access(std::slice::from_ref(&(0..shape.samples)), 1);
         self.pool.install(|| {
             for start in (0..shape.samples).step_by(block_rows.max(1)) {
                 self.cancel.check()?;
@@ -190,6 +193,7 @@ impl Local {
     }
 }
 
+/// The progress of one pass.
 struct PassProgress<'a> {
     runner: &'a Local,
     name: &'static str,
@@ -199,7 +203,7 @@ struct PassProgress<'a> {
 }
 
 impl PassProgress<'_> {
-    /// Leaves out what is there already.
+    /// Counts bytes that need not be read, without a report.
     fn skip(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -216,22 +220,22 @@ impl PassProgress<'_> {
 impl Runner for Local {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let shape = source.shape();
-        let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
-        let progress = self.begin(F::NAME, shape.bytes());
-        let keeping = self.keeping(progress.pass, || Label::of_pass(fold, shape, grid));
-        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+        let grid = Grid::new(shape.samples, shape.features, fold.accumulator_bytes());
+        let progress = self.start(F::NAME, shape.bytes());
+        let recorder = self.recorder(progress.pass, || PassId::of_pass(fold, shape, grid));
+        if let Some(total) = recorder.as_ref().map_or(Ok(None), PassRecorder::total)? {
             return fold.finish(total);
         }
-        let underway = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
-            Some(kept) => Underway::resume(kept, grid)?,
-            None => Underway::new(grid),
+        let state = match recorder.as_ref().map_or(Ok(None), PassRecorder::snapshot)? {
+            Some(snapshot) => PassState::resume(snapshot, grid)?,
+            None => PassState::new(grid),
         };
-        let cells = (grid, 0..grid.cells());
-        let forest = self.sum_cells(fold, source, underway, cells, &progress, keeping.as_ref())?;
-        // Trees that are left are merged on this runner's threads, too.
+        let leaves = (grid, 0..grid.leaves());
+        let forest = self.fill_leaves(fold, source, state, leaves, &progress, recorder.as_ref())?;
+        // The remaining trees are merged on this runner's threads.
         let total = self.compute(|| forest.total(fold))?;
-        if let Some(keeping) = &keeping {
-            keeping.keep_total(&total)?;
+        if let Some(recorder) = &recorder {
+            recorder.record_total(&total)?;
         }
         fold.finish(total)
     }
@@ -241,22 +245,23 @@ impl Runner for Local {
         let tiles = shape.samples.div_ceil(tile_rows);
         let rows = |tile: usize| tile * tile_rows..((tile + 1) * tile_rows).min(shape.samples);
         let row_bytes = row_bytes(shape);
-        let progress = self.begin(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
-        let keeping = self.keeping(progress.pass, || Label::of_pairs(fold, shape, tile_rows));
-        if let Some(total) = keeping.as_ref().map_or(Ok(None), Keeping::total)? {
+        let progress = self.start(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
+        let recorder = self.recorder(progress.pass, || PassId::of_pairs(fold, shape, tile_rows));
+        if let Some(total) = recorder.as_ref().map_or(Ok(None), PassRecorder::total)? {
             return Ok(total);
         }
-        let met = match keeping.as_ref().map_or(Ok(None), Keeping::part)? {
-            Some(kept) => Met::resume(kept, tiles)?,
-            None => Met::new(fold.empty(), tiles),
+        let state = match recorder.as_ref().map_or(Ok(None), PassRecorder::snapshot)? {
+            Some(snapshot) => PairPassState::resume(snapshot, tiles)?,
+            None => PairPassState::new(fold.empty(), tiles),
         };
-        // Tiles come again and again; what is near is kept anyway.
-        source.announce(&[], 0);
-        let before = met.pairs().clone();
+        // Tiles are read repeatedly, so the source gets no hint of sequential access.
+        source.advise_access(&[], 0);
+        let before = state.pairs().clone();
         progress.skip(2 * (before.count() * tile_rows) as u64 * row_bytes);
-        let met = Mutex::new(met);
-        let lock = || met.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Items number the full square row by row, so that lanes walk along a left tile; the lower half is empty.
+        let state = Mutex::new(state);
+        let lock = || state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Items are the entries of the full square row by row, so that threads share a left tile; the lower half is
+        // empty.
         let done = self.in_order(0..tiles * tiles, self.threads(), |item| {
             if item % tiles < item / tiles || before.contains(item) {
                 return Ok(());
@@ -265,28 +270,28 @@ impl Runner for Local {
             let (left, right) = (rows(item / tiles), rows(item % tiles));
             source.visit(left.clone(), &mut |a| {
                 source.visit(right.clone(), &mut |b| {
-                    let tile = fold.meet(&a, &b)?;
+                    let tile = fold.compute_tile(&a, &b)?;
                     lock().place(item, |out| fold.place(out, left.clone(), right.clone(), tile));
                     Ok(())
                 })
             })?;
             progress.add((left.len() + right.len()) as u64 * row_bytes);
-            if let Some(keeping) = &keeping
-                && let Some(turn) = keeping.turn()
+            if let Some(recorder) = &recorder
+                && let Some(permit) = recorder.permit()
             {
-                keeping.keep_part(&*lock())?;
-                turn.done();
+                recorder.record_snapshot(&*lock())?;
+                permit.done();
             }
             Ok(())
         });
-        if let (Err(_), Some(keeping)) = (&done, &keeping) {
-            // As above.
-            let _ = keeping.keep_part(&*lock());
+        if let (Err(_), Some(recorder)) = (&done, &recorder) {
+            // The error of the pass is reported; one of this snapshot would hide it.
+            let _ = recorder.record_snapshot(&*lock());
         }
         done?;
-        let out = met.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_out();
-        if let Some(keeping) = &keeping {
-            keeping.keep_total(&out)?;
+        let out = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).into_out();
+        if let Some(recorder) = &recorder {
+            recorder.record_total(&out)?;
         }
         Ok(out)
     }
@@ -308,12 +313,12 @@ impl Runner for Local {
     }
 }
 
-/// Bytes of one sample.
+/// Bytes per sample.
 fn row_bytes(shape: &Shape) -> u64 {
     (shape.features * shape.element.bytes()) as u64
 }
 
-/// Bytes that a pair pass reads: two tiles for each pair.
+/// Bytes that a pair pass reads: two tiles per pair.
 pub(crate) fn pair_bytes(samples: usize, tile_rows: usize, row_bytes: u64) -> u64 {
     let tiles = samples.div_ceil(tile_rows) as u64;
     samples as u64 * row_bytes * (tiles + 1)

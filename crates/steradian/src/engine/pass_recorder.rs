@@ -1,109 +1,110 @@
-//! The recorder of one pass: loads from a journal what it holds of the pass, and decides when to save more.
+//! The recorder of one pass: loads its total or snapshot from a journal, and decides when to save the next snapshot.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::journal::{Content, Journal};
-use super::pass_label::Label;
-use super::pass_state::{Begun, Underway};
+use super::journal::{Journal, Payload};
+use super::pass_id::PassId;
+use super::pass_state::{PartialLeaf, PassState};
 use crate::codec::{from_bytes, split_bytes, write_bytes};
 use crate::error::Result;
 
-/// Keeping parts takes at most one second in so many: large sums are kept less often. Who asks for no time between parts
-/// gets one after each block.
-const SPARING: u32 = 20;
+/// Least ratio of the time between snapshots to the time of writing one, so that large accumulators are saved less
+/// often. Ignored if the journal's interval is 0, which saves after each block.
+const SNAPSHOT_OVERHEAD: u32 = 20;
 
-/// A pass that is kept.
-pub(crate) struct Keeping<'a> {
+/// The connection of one pass to the journal.
+pub(crate) struct PassRecorder<'a> {
     journal: &'a dyn Journal,
     pass: usize,
-    label: Label,
-    /// When the next part is due.
+    id: PassId,
+    /// Time at which the next snapshot is due.
     due: Mutex<Instant>,
 }
 
-impl<'a> Keeping<'a> {
-    pub(crate) fn new(journal: &'a dyn Journal, pass: usize, label: Label) -> Self {
-        Self { journal, pass, label, due: Mutex::new(Instant::now() + journal.every()) }
+impl<'a> PassRecorder<'a> {
+    pub(crate) fn new(journal: &'a dyn Journal, pass: usize, id: PassId) -> Self {
+        Self { journal, pass, id, due: Mutex::new(Instant::now() + journal.every()) }
     }
 
-    /// The total of this pass, if it was over when the fit was stopped.
+    /// The total of this pass, if it was finished before the fit was interrupted.
     pub(crate) fn total<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         self.read(self.journal.total(self.pass)?)
     }
 
-    /// What was kept of this pass.
-    pub(crate) fn part<T: DeserializeOwned>(&self) -> Result<Option<T>> {
+    /// The last snapshot of this pass, if it was started before the fit was interrupted.
+    pub(crate) fn snapshot<T: DeserializeOwned>(&self) -> Result<Option<T>> {
         self.read(self.journal.part(self.pass)?)
     }
 
     fn read<T: DeserializeOwned>(&self, bytes: Option<Vec<u8>>) -> Result<Option<T>> {
         let Some(bytes) = bytes else { return Ok(None) };
-        let (label, content) = split_bytes(&bytes, "a pass in a checkpoint")?;
-        self.label.expect(&label, self.pass)?;
-        from_bytes(content, "a sum in a checkpoint").map(Some)
+        let (id, content) = split_bytes(&bytes, "a pass in a checkpoint")?;
+        self.id.expect(&id, self.pass)?;
+        from_bytes(content, "an accumulator in a checkpoint").map(Some)
     }
 
-    /// Keeps the total.
-    pub(crate) fn keep_total<T: Serialize>(&self, total: &T) -> Result<()> {
-        self.journal.keep_total(self.pass, &Content(&|to| write_bytes(&(&self.label, total), to)))
+    /// Saves the total.
+    pub(crate) fn record_total<T: Serialize>(&self, total: &T) -> Result<()> {
+        self.journal.record_total(self.pass, &Payload(&|to| write_bytes(&(&self.id, total), to)))
     }
 
-    /// Keeps a part.
-    pub(crate) fn keep_part<T: Serialize>(&self, part: &T) -> Result<()> {
-        self.journal.keep_part(self.pass, &Content(&|to| write_bytes(&(&self.label, part), to)))
+    /// Saves a snapshot.
+    pub(crate) fn record_snapshot<T: Serialize>(&self, state: &T) -> Result<()> {
+        self.journal.record_snapshot(self.pass, &Payload(&|to| write_bytes(&(&self.id, state), to)))
     }
 
-    /// If a part is due and no other thread is about to keep one, the right to do so.
-    pub(crate) fn turn(&self) -> Option<Turn<'_>> {
+    /// The permit to save a snapshot, if one is due and no other thread is saving one.
+    pub(crate) fn permit(&self) -> Option<SnapshotPermit<'_>> {
         let due = match self.due.try_lock() {
             Ok(due) => due,
             Err(TryLockError::Poisoned(due)) => due.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
         let now = Instant::now();
-        (*due <= now).then(|| Turn { due, since: now, every: self.journal.every() })
+        (*due <= now).then(|| SnapshotPermit { due, since: now, every: self.journal.every() })
     }
 
-    /// After a block: keeps the pass when that is due, or notes how far the cell is for the thread that will. `noted` is
-    /// when that was done last for this cell; `alone` says that no other thread sums cells.
-    pub(crate) fn after_block<S: Clone + Serialize>(
+    /// To be called after each block: saves a snapshot if one is due, or else stores the progress of the thread's leaf
+    /// in `state` for the thread that saves the next one. `stored_at` is the time at which the leaf was last saved or
+    /// stored; `single_thread` is true if no other thread fills leaves.
+    pub(crate) fn after_block<A: Clone + Serialize>(
         &self,
-        underway: &Underway<S>,
-        own: Begun<&S>,
-        noted: &mut Instant,
-        alone: bool,
+        state: &PassState<A>,
+        own: PartialLeaf<&A>,
+        stored_at: &mut Instant,
+        single_thread: bool,
     ) -> Result<()> {
-        if noted.elapsed() < self.journal.every() {
+        if stored_at.elapsed() < self.journal.every() {
             return Ok(());
         }
-        if let Some(turn) = self.turn() {
-            if underway.show(Some(own), |pass| self.keep_part(pass))? {
-                turn.done();
-                *noted = Instant::now();
+        if let Some(permit) = self.permit() {
+            if state.snapshot(Some(own), |snapshot| self.record_snapshot(snapshot))? {
+                permit.done();
+                *stored_at = Instant::now();
             }
-        } else if !alone {
-            underway.note(Begun { cell: own.cell, blocks: own.blocks, sum: own.sum.clone() });
-            *noted = Instant::now();
+        } else if !single_thread {
+            state.store(PartialLeaf { leaf: own.leaf, blocks: own.blocks, accumulator: own.accumulator.clone() });
+            *stored_at = Instant::now();
         }
         Ok(())
     }
 }
 
-/// The right to keep a part; without [`Turn::done`] the next thread gets it.
-pub(crate) struct Turn<'a> {
+/// The permit to save a snapshot; without [`SnapshotPermit::done`] another one is due at once.
+pub(crate) struct SnapshotPermit<'a> {
     due: MutexGuard<'a, Instant>,
     since: Instant,
     every: Duration,
 }
 
-impl Turn<'_> {
-    /// A part was kept: the next is due after a while.
+impl SnapshotPermit<'_> {
+    /// Sets the time of the next snapshot, after one was saved.
     pub(crate) fn done(mut self) {
         let now = Instant::now();
-        let sparing = if self.every.is_zero() { Duration::ZERO } else { SPARING * (now - self.since) };
-        *self.due = now + self.every.max(sparing);
+        let pause = if self.every.is_zero() { Duration::ZERO } else { SNAPSHOT_OVERHEAD * (now - self.since) };
+        *self.due = now + self.every.max(pause);
     }
 }

@@ -1,7 +1,7 @@
-//! State of a pass in progress, shared by threads: accumulators of finished grid cells and of started ones.
+//! State of a pass in progress, shared by threads: accumulators of finished leaves and of started ones.
 //!
-//! Within a cell blocks are added one after the other, so the sum of its first blocks is a state to go on from, and so is
-//! every set of cells in the tree: whatever is kept, the rest is summed as it would have been anyway, to the same bits.
+//! Blocks are added to a leaf in order, and leaves are merged along a fixed tree. So a pass can resume from the
+//! accumulator of the first blocks of a leaf, and from any set of finished leaves, to a bitwise identical total.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,145 +13,153 @@ use super::forest::{Forest, grow};
 use super::grid::Grid;
 use crate::error::{Error, Result};
 
-/// The sum of the first blocks of a cell.
+/// The accumulator of the first blocks of a leaf.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Begun<S> {
-    pub(crate) cell: usize,
-    /// How many of its blocks are added.
+pub(crate) struct PartialLeaf<A> {
+    pub(crate) leaf: usize,
+    /// Number of blocks added.
     pub(crate) blocks: usize,
-    pub(crate) sum: S,
+    pub(crate) accumulator: A,
 }
 
-/// A pass under way as it is read from a checkpoint.
+/// The state of a pass in progress, as read from a checkpoint.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Kept<S> {
-    forest: Forest<S>,
-    begun: Vec<Begun<S>>,
+pub(crate) struct PassSnapshot<A> {
+    forest: Forest<A>,
+    started: Vec<PartialLeaf<A>>,
 }
 
-/// The same as it is written: sums stay where they are.
+/// The state of a pass in progress, as written to a checkpoint: it borrows the accumulators.
 #[derive(Debug, Serialize)]
-pub(crate) struct Keep<'a, S> {
-    forest: &'a Forest<S>,
-    begun: Vec<Begun<&'a S>>,
+pub(crate) struct PassSnapshotRef<'a, A> {
+    forest: &'a Forest<A>,
+    started: Vec<PartialLeaf<&'a A>>,
 }
 
-/// Cells come in any order, from any thread, and are merged outside the lock.
-pub(crate) struct Underway<S>(Mutex<State<S>>);
+/// Finished and started leaves behind a lock. Leaves finish in any order, on any thread, and are merged outside the
+/// lock.
+pub(crate) struct PassState<A>(Mutex<LeafSet<A>>);
 
-struct State<S> {
-    forest: Forest<S>,
-    /// At most one for each cell that is not in the forest.
-    begun: Vec<Begun<S>>,
-    /// Sums that threads have taken out of the forest to merge them.
+struct LeafSet<A> {
+    forest: Forest<A>,
+    /// At most one per leaf that is not in the forest.
+    started: Vec<PartialLeaf<A>>,
+    /// Number of accumulators that threads have taken out of the forest to merge them.
     merging: usize,
 }
 
-impl<S: Clone> Underway<S> {
-    /// Nothing is summed yet.
+impl<A: Clone> PassState<A> {
+    /// The state before the first block.
     pub(crate) fn new(grid: Grid) -> Self {
         Self::from_parts(Forest::new(grid), Vec::new())
     }
 
-    fn from_parts(forest: Forest<S>, begun: Vec<Begun<S>>) -> Self {
-        Self(Mutex::new(State { forest, begun, merging: 0 }))
+    fn from_parts(forest: Forest<A>, started: Vec<PartialLeaf<A>>) -> Self {
+        Self(Mutex::new(LeafSet { forest, started, merging: 0 }))
     }
 
-    /// What was kept of a pass on this grid.
-    pub(crate) fn resume(kept: Kept<S>, grid: Grid) -> Result<Self> {
-        let Kept { forest, begun } = kept;
-        let within = |(i, one): (usize, &Begun<S>)| {
-            one.cell < grid.cells()
-                && one.blocks <= grid.blocks(one.cell).count()
-                && !forest.holds(one.cell)
-                && begun[..i].iter().all(|other| other.cell != one.cell)
+    /// The state that a snapshot of a pass on this grid holds.
+    pub(crate) fn resume(snapshot: PassSnapshot<A>, grid: Grid) -> Result<Self> {
+        let PassSnapshot { forest, started } = snapshot;
+        let within = |(i, one): (usize, &PartialLeaf<A>)| {
+            one.leaf < grid.leaves()
+                && one.blocks <= grid.blocks(one.leaf).count()
+                && !forest.holds(one.leaf)
+                && started[..i].iter().all(|other| other.leaf != one.leaf)
         };
-        if forest.grid() != grid || !forest.is_sound() || !begun.iter().enumerate().all(within) {
-            return Err(Error::data("what was kept of a pass does not fit its cells".to_owned()));
+        if forest.grid() != grid || !forest.is_sound() || !started.iter().enumerate().all(within) {
+            return Err(Error::invalid_data(
+                "checkpoint does not match this pass (different leaf layout); delete it and start again",
+            ));
         }
-        Ok(Self::from_parts(forest, begun))
+        Ok(Self::from_parts(forest, started))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<S>> {
+    fn lock(&self) -> MutexGuard<'_, LeafSet<A>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cells among these that are not finished, in order, and the rows of each that are not added.
-    pub(crate) fn left(&self, cells: Range<usize>) -> Vec<(usize, Range<usize>)> {
+    /// The leaves of a range that are not finished, in order, and the rows of each that are not added.
+    pub(crate) fn remaining(&self, leaves: Range<usize>) -> Vec<(usize, Range<usize>)> {
         let state = self.lock();
         let grid = state.forest.grid();
-        let rest = |cell: usize| {
-            let begun = state.begun.iter().find(|begun| begun.cell == cell).map_or(0, |begun| begun.blocks);
-            let end = grid.cell(cell).end;
-            grid.blocks(cell).nth(begun).map_or(end, |rows| rows.start)..end
+        let rest = |leaf: usize| {
+            let blocks = state.started.iter().find(|other| other.leaf == leaf).map_or(0, |started| started.blocks);
+            let end = grid.leaf(leaf).end;
+            grid.blocks(leaf).nth(blocks).map_or(end, |rows| rows.start)..end
         };
-        cells.filter(|cell| !state.forest.holds(*cell)).map(|cell| (cell, rest(cell))).collect()
+        leaves.filter(|leaf| !state.forest.holds(*leaf)).map(|leaf| (leaf, rest(leaf))).collect()
     }
 
-    /// How far a cell is: the number of blocks and their sum. It stays kept where sums are small, so that other threads
-    /// that keep the pass do not lose it.
-    pub(crate) fn begin<F: Fold<Sum = S>>(&self, cell: usize, fold: &F) -> (usize, S) {
+    /// The number of blocks already added to a leaf, and their accumulator. A small accumulator also remains in the
+    /// state, so that snapshots by other threads contain it.
+    pub(crate) fn start_leaf<F: Fold<Accumulator = A>>(&self, leaf: usize, fold: &F) -> (usize, A) {
         let mut state = self.lock();
-        let Some(place) = state.begun.iter().position(|begun| begun.cell == cell) else {
+        let Some(place) = state.started.iter().position(|other| other.leaf == leaf) else {
             return (0, fold.empty());
         };
-        if state.forest.grid().large_sums() {
-            let begun = state.begun.swap_remove(place);
-            return (begun.blocks, begun.sum);
+        if state.forest.grid().large_accumulators() {
+            let partial = state.started.swap_remove(place);
+            return (partial.blocks, partial.accumulator);
         }
-        let begun = &state.begun[place];
-        (begun.blocks, begun.sum.clone())
+        let partial = &state.started[place];
+        (partial.blocks, partial.accumulator.clone())
     }
 
-    /// Notes how far a cell is.
-    pub(crate) fn note(&self, begun: Begun<S>) {
+    /// Stores the progress of a leaf.
+    pub(crate) fn store(&self, partial: PartialLeaf<A>) {
         let mut state = self.lock();
-        state.begun.retain(|other| other.cell != begun.cell);
-        state.begun.push(begun);
+        state.started.retain(|other| other.leaf != partial.leaf);
+        state.started.push(partial);
     }
 
-    /// Puts a finished cell into the tree.
-    pub(crate) fn insert<F: Fold<Sum = S>>(&self, cell: usize, sum: S, fold: &F) {
+    /// Adds a finished leaf to the tree.
+    pub(crate) fn insert<F: Fold<Accumulator = A>>(&self, leaf: usize, accumulator: A, fold: &F) {
         let mut holds_sibling = false;
-        grow(0, cell, sum, fold, |level, index, sum| {
+        grow(0, leaf, accumulator, fold, |level, index, accumulator| {
             let mut state = self.lock();
             if holds_sibling {
                 state.merging -= 1;
             } else {
-                state.begun.retain(|begun| begun.cell != cell);
+                state.started.retain(|other| other.leaf != leaf);
             }
             match state.forest.take_sibling(level, index) {
                 Some(sibling) => {
                     holds_sibling = true;
                     state.merging += 1;
-                    Some((sum, sibling))
+                    Some((accumulator, sibling))
                 }
                 None => {
-                    state.forest.push(level, index, sum);
+                    state.forest.push(level, index, accumulator);
                     None
                 }
             }
         });
     }
 
-    /// Shows the pass as it stands to `keep`, with the thread's own cell in place of what was noted of it. Says whether it
-    /// did: there is nothing to keep before the first sum, and while threads merge, a part of the tree is in their hands.
-    pub(crate) fn show(&self, own: Option<Begun<&S>>, keep: impl FnOnce(&Keep<'_, S>) -> Result<()>) -> Result<bool> {
+    /// Calls `save` with the state of the pass, where the thread's own leaf replaces the stored progress of that leaf.
+    /// Returns false without a call before the first block, and while other threads merge accumulators out of the
+    /// forest.
+    pub(crate) fn snapshot(
+        &self,
+        own: Option<PartialLeaf<&A>>,
+        save: impl FnOnce(&PassSnapshotRef<'_, A>) -> Result<()>,
+    ) -> Result<bool> {
         let state = self.lock();
-        let of_others = state.begun.iter().filter(|begun| own.as_ref().is_none_or(|own| own.cell != begun.cell));
-        let begun: Vec<_> = of_others
-            .map(|begun| Begun { cell: begun.cell, blocks: begun.blocks, sum: &begun.sum })
-            .chain(own.as_ref().map(|own| Begun { sum: own.sum, ..*own }))
+        let of_others = state.started.iter().filter(|other| own.as_ref().is_none_or(|own| own.leaf != other.leaf));
+        let started: Vec<_> = of_others
+            .map(|other| PartialLeaf { leaf: other.leaf, blocks: other.blocks, accumulator: &other.accumulator })
+            .chain(own.as_ref().map(|own| PartialLeaf { accumulator: own.accumulator, ..*own }))
             .collect();
-        if state.merging > 0 || (state.forest.is_empty() && begun.is_empty()) {
+        if state.merging > 0 || (state.forest.is_empty() && started.is_empty()) {
             return Ok(false);
         }
-        keep(&Keep { forest: &state.forest, begun })?;
+        save(&PassSnapshotRef { forest: &state.forest, started })?;
         Ok(true)
     }
 
-    /// The finished cells.
-    pub(crate) fn into_forest(self) -> Forest<S> {
+    /// The finished leaves.
+    pub(crate) fn into_forest(self) -> Forest<A> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).forest
     }
 }

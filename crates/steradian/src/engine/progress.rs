@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 
-/// Tells running work to stop; clones share the flag.
+/// A flag that cancels running work; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
-    /// Asks the work to stop at the next block.
+    /// Cancels the work; it stops at the next block.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether stopping was asked for.
+    /// True if the work was canceled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -25,29 +25,29 @@ impl CancelToken {
     }
 }
 
-/// Where a pass stands.
+/// The progress of a pass or of an iteration in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What the pass does.
+    /// Name of the pass.
     pub name: &'static str,
-    /// The how-manieth pass of this runner, from 1.
+    /// 1-based index of the pass of this runner.
     pub pass: usize,
-    /// Bytes of samples read in this pass.
+    /// Bytes of samples read so far in this pass.
     pub bytes: u64,
-    /// Bytes this pass will read.
+    /// Bytes of samples that this pass reads in all.
     pub total_bytes: u64,
-    /// Where an iteration stands that works in memory, between passes.
+    /// The step of an iteration in memory, between passes.
     pub iteration: Option<Iteration>,
 }
 
 /// One step of an iteration in memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Iteration {
-    /// The how-manieth step, from 1.
+    /// 1-based index of the step.
     pub step: usize,
-    /// What is to become small: the change, or the relative residual.
+    /// The quantity that must fall below the tolerance: the change per step, or the relative residual.
     pub residual: f64,
-    /// The rank of the low-rank part, where there is one.
+    /// Rank of the low-rank part, if the method has one.
     pub rank: Option<usize>,
 }
 

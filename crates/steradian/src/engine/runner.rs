@@ -1,31 +1,31 @@
-//! The runner trait: executes passes; threads, progress, cancelling and checkpoints belong to its implementations.
+//! The runner trait, which executes passes; its implementations add threads, progress, cancellation and checkpoints.
 
 use super::fold::{Fold, PairFold};
 use crate::data::source::Source;
 use crate::error::Result;
 
-/// Runs passes: local threads are one runner, a cluster's driver another.
+/// Executes passes: on threads of this process, or on a cluster.
 pub trait Runner: Sync {
-    /// One pass over all samples.
+    /// Runs one pass over all samples.
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out>;
 
-    /// One pass over all pairs of tiles of `tile_rows` rows.
+    /// Runs one pass over all pairs of tiles of `tile_rows` rows.
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out>;
 
-    /// Whether [`Runner::run_pairs`] is possible; where rows stay in other processes it is not.
-    fn meets_pairs(&self) -> bool {
+    /// True if [`Runner::run_pairs`] is supported; a runner whose rows are in other processes does not support it.
+    fn supports_pairs(&self) -> bool {
         true
     }
 
-    /// Dense work outside any pass, on this runner's threads.
+    /// Runs dense work outside any pass on this runner's threads.
     fn compute<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R;
 
-    /// Whether the owner asked to stop; long dense work looks here between steps.
+    /// An error if the work was canceled; long dense work calls it between steps.
     fn check_cancelled(&self) -> Result<()>;
 
-    /// Passes made so far.
+    /// Number of passes started so far.
     fn passes(&self) -> usize;
 
-    /// How many threads share the work.
+    /// Number of threads.
     fn threads(&self) -> usize;
 }

@@ -1,82 +1,120 @@
-//! The model of a subspace that a method of another crate has found: signs, variances, cutoffs.
+//! The one place that builds a model: signs, variances and their total, cutoffs, and the parts of the result.
 
 use std::collections::BTreeMap;
 
 use super::signs::fix_sign;
 use super::total_variance::Explained;
 use crate::config::Config;
-use crate::config::options::{Solver, Weighting};
+use crate::config::options::Weighting;
 use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Distances, DistancesSum};
+use crate::folds::{Distances, SampleDistances};
 use crate::kernel::operand::Precision;
-use crate::model::{Certificate, Model, diagnosis};
+use crate::model::{Certificate, Diagnostics, FitReport, Model, Subspace, diagnosis};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{RandomShare, Stream};
 
-/// Scores that robust variances come from, about, at most; beyond, a random share of the samples is taken.
+/// The approximate upper limit of scores for robust variances; above it a random subsample of the samples is used.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
 
-/// A subspace that a method outside this crate has found.
+/// A subspace found by a method of another crate.
 #[derive(Debug, Clone)]
-pub struct Found {
-    /// Where samples are seen from.
+pub struct FittedSubspace {
+    /// The center that is subtracted from the samples.
     pub center: Vec<f64>,
     /// Orthonormal columns, D x d, in order.
     pub vectors: Matrix,
     /// Eigenvalues of `sum w^2 (x - mu)(x - mu)'` over the sum of the weights, where the columns are its eigenvectors.
     pub eigenvalues: Option<Vec<f64>>,
-    /// Steps of each iteration.
+    /// The number of steps of each iteration.
     pub iterations: Vec<usize>,
-    /// How sure the answer is.
+    /// The a-posteriori error bound.
     pub certificate: Certificate,
-    /// What the user should know.
+    /// Warnings of the method.
     pub warnings: Vec<String>,
 }
 
-/// The model of a subspace, with variances and cutoffs from one more pass; `passes_before` is what the runner had made
-/// when the fit began.
+/// The model of a subspace that a method of another crate has found, with variances and cutoffs from one more pass;
+/// `passes_before` is the number of passes of the runner when the fit started.
+///
+/// # Errors
+/// Those of the pass.
 pub fn assemble(
     config: &Config,
-    found: Found,
+    found: FittedSubspace,
     passes_before: usize,
     source: &dyn Source,
     runner: &impl Runner,
 ) -> Result<Model> {
-    let measured = measure(config, &found.center, &found.vectors, None, source, runner)?;
-    let mut model = build(
-        config,
-        source.shape(),
-        measured,
-        Subspace {
-            center: found.center,
-            vectors: found.vectors,
-            eigenvalues: found.eigenvalues,
-            kept: None,
-            support: vec![true; source.shape().samples],
-            certificate: found.certificate,
-            warnings: found.warnings,
-        },
-    );
-    model.iterations = found.iterations;
-    model.passes = runner.passes() - passes_before;
-    Ok(model)
+    let FittedSubspace { center, vectors, eigenvalues, iterations, certificate, warnings } = found;
+    let measured = measure(config, &center, &vectors, None, source, runner)?;
+    let support = vec![true; source.shape().samples];
+    let report = FitReport { support, iterations, certificate, warnings, ..FitReport::default() };
+    let solved = Solved { center, vectors, eigenvalues, screened: None };
+    let embedding = Embedding::new(config, solved, measured, report);
+    Ok(embedding.into_model(config, source.shape(), runner.passes() - passes_before))
 }
 
-/// A subspace and how it was found, before the model around it is built.
-pub(super) struct Subspace {
+/// The solution of the last decomposition.
+pub(super) struct Solved {
     pub center: Vec<f64>,
     /// Orthonormal columns, D x d, in order.
     pub vectors: Matrix,
     /// Eigenvalues of the weighted operator, d or more, where the columns are its eigenvectors.
     pub eigenvalues: Option<Vec<f64>>,
-    /// The samples that a screen kept.
-    pub kept: Option<Vec<bool>>,
-    /// The samples that the components come from.
-    pub support: Vec<bool>,
-    pub certificate: Certificate,
-    pub warnings: Vec<String>,
+    /// The samples that a screen selected; `None` without a screen.
+    pub screened: Option<Vec<bool>>,
+}
+
+/// The three parts of a result, before they are a model.
+#[derive(Debug, Clone)]
+pub(super) struct Embedding {
+    pub subspace: Subspace,
+    pub diagnostics: Diagnostics,
+    pub report: FitReport,
+}
+
+impl Embedding {
+    /// The parts of a solution: signs, variances and their total, cutoffs.
+    pub(super) fn new(config: &Config, solved: Solved, measured: SampleDistances, mut report: FitReport) -> Self {
+        let Solved { center, vectors, eigenvalues, screened } = solved;
+        let (d, samples) = (vectors.columns(), measured.lengths.len());
+        let explained = Explained::new(config, eigenvalues.as_deref(), &measured, screened.as_deref(), d);
+        if !explained.classical {
+            report.warnings.extend(subsample_warning(&measured, d, members(screened.as_deref(), samples)));
+        }
+        let angular_eigenvalues =
+            eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
+                values.truncate(d);
+                values
+            });
+        let diagnostics = Diagnostics {
+            cutoffs: diagnosis::cutoffs(&measured, d, center.len()),
+            explained_variance: explained.variances,
+            total_variance: Some(explained.total),
+            cells: None,
+        };
+        let components = signed_rows(&vectors);
+        Self { subspace: Subspace { center, scale: None, components, angular_eigenvalues }, diagnostics, report }
+    }
+
+    /// The total variance; NaN if it is unknown.
+    pub(super) fn total_variance(&self) -> f64 {
+        self.diagnostics.total_variance.unwrap_or(f64::NAN)
+    }
+
+    /// The model of a configuration for data of this shape.
+    pub(super) fn into_model(self, config: &Config, shape: &Shape, passes: usize) -> Model {
+        Model {
+            config: config.clone(),
+            shape: shape.clone(),
+            subspace: self.subspace,
+            diagnostics: self.diagnostics,
+            report: FitReport { passes, ..self.report },
+            extras: BTreeMap::new(),
+        }
+    }
 }
 
 /// Distances of all samples from a subspace, and scores of those that variances come from. One pass.
@@ -84,68 +122,33 @@ pub(super) fn measure(
     config: &Config,
     center: &[f64],
     vectors: &Matrix,
-    kept: Option<&[bool]>,
+    screened: Option<&[bool]>,
     source: &dyn Source,
     runner: &impl Runner,
-) -> Result<DistancesSum> {
+) -> Result<SampleDistances> {
     let shape = source.shape();
-    let drawn = drawn_scores(members(kept, shape.samples), vectors.columns(), config.seed);
+    let subsample = score_subsample(members(screened, shape.samples), vectors.columns(), config.seed);
     let distances = Distances::new(center, vectors, Precision::Double, shape.element);
-    runner.run(&distances.with_scores(kept, drawn), source)
+    runner.run(&distances.with_scores(screened, subsample), source)
 }
 
-/// The one place that makes a model of a fit: signs, variances and their total, cutoffs.
-pub(super) fn build(config: &Config, shape: &Shape, measured: DistancesSum, subspace: Subspace) -> Model {
-    let Subspace { center, vectors, eigenvalues, kept, support, certificate, mut warnings } = subspace;
-    let d = vectors.columns();
-    let explained = Explained::new(config, eigenvalues.as_deref(), &measured, kept.as_deref(), d);
-    if !explained.classical {
-        warnings.extend(drawn_warning(&measured, d, members(kept.as_deref(), shape.samples)));
-    }
-    Model {
-        config: config.clone(),
-        solver: Solver::Auto,
-        shape: shape.clone(),
-        center,
-        scale: None,
-        components: signed_rows(&vectors),
-        shares: eigenvalues.filter(|_| config.weighting == Weighting::InverseNorm).map(|mut values| {
-            values.truncate(d);
-            values
-        }),
-        variances: explained.variances,
-        total_variance: Some(explained.total),
-        chosen: None,
-        kept: support,
-        cone: None,
-        objective: Vec::new(),
-        iterations: Vec::new(),
-        cells: None,
-        extras: BTreeMap::new(),
-        cutoffs: diagnosis::cutoffs(&measured, d, shape.features),
-        certificate,
-        passes: 0,
-        warnings,
-    }
+fn members(screened: Option<&[bool]>, samples: usize) -> usize {
+    screened.map_or(samples, |screened| screened.iter().filter(|&&active| active).count())
 }
 
-fn members(kept: Option<&[bool]>, samples: usize) -> usize {
-    kept.map_or(samples, |kept| kept.iter().filter(|&&k| k).count())
-}
-
-/// The samples whose scores give robust variances, out of those a fit is of: all, or a random share where there would be
-/// more than [`SCALE_SCORES`].
-fn drawn_scores(members: usize, d: usize, seed: u64) -> RandomShare {
+/// The samples whose scores give robust variances: all, or a random subsample where there would be more than
+/// [`SCALE_SCORES`] scores.
+fn score_subsample(members: usize, d: usize, seed: u64) -> RandomShare {
     RandomShare::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
 }
 
-/// A warning where robust variances come from a share of the samples.
-fn drawn_warning(measured: &DistancesSum, d: usize, members: usize) -> Option<String> {
+/// A warning where robust variances come from a subsample.
+fn subsample_warning(measured: &SampleDistances, d: usize, members: usize) -> Option<String> {
     let used = measured.scores.len() / d.max(1);
     (members > SCALE_SCORES / d.max(1) && used < members).then(|| {
         format!(
             "the variances come from a random subsample of {used} of {members} samples, since more than {SCALE_SCORES} scores \
-             are not kept; fit with another seed to see how much they vary"
+             are not stored; fit with another seed to see how much they vary"
         )
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::engine::local::Local;
@@ -17,88 +17,91 @@ pub struct AngularEmbedding {
 }
 
 impl AngularEmbedding {
-    /// The robust method: outlyingness screen, spatial median, least sum of sines.
-    pub fn new(components: impl Into<Components>) -> Self {
+    /// The robust method: Stahel-Donoho screening, spatial median, IRLS on the sum of sines.
+    pub fn new(components: impl Into<ComponentCount>) -> Self {
         Self::preset(Method::Robust, components)
     }
 
     /// A method's preset; later options override it.
-    pub fn preset(method: Method, components: impl Into<Components>) -> Self {
+    pub fn preset(method: Method, components: impl Into<ComponentCount>) -> Self {
         Self { config: Config::new(method, components), threads: 0 }
     }
 
-    /// Where samples are seen from.
+    /// Sets the center that is subtracted from the samples.
     pub fn center(mut self, center: Center) -> Self {
         self.config.center = center;
         self
     }
 
-    /// Who may speak.
+    /// Sets the rule that selects the samples of the decomposition.
     pub fn screen(mut self, screen: Screen) -> Self {
         self.config.screen = screen;
         self
     }
 
-    /// How much a sample says.
+    /// Sets the weight of each sample in the operator.
     pub fn weighting(mut self, weighting: Weighting) -> Self {
         self.config.weighting = weighting;
         self
     }
 
-    /// What the fit makes small.
+    /// Sets the objective that the fit minimizes.
     pub fn loss(mut self, loss: Loss) -> Self {
         self.config.loss = loss;
         self
     }
 
-    /// What happens to single bad cells.
+    /// Sets the treatment of cellwise outliers.
     pub fn cells(mut self, cells: Cells) -> Self {
         self.config.cells = cells;
         self
     }
 
-    /// Whether features are brought to one scale first.
+    /// Sets the scaling of the features.
     pub fn scaling(mut self, scaling: Scaling) -> Self {
         self.config.scaling = scaling;
         self
     }
 
-    /// How the eigenvectors are found.
+    /// Sets the solver of the eigenproblems.
     pub fn solver(mut self, solver: Solver) -> Self {
         self.config.solver = solver;
         self
     }
 
-    /// The largest sine that counts as converged.
+    /// Sets the tolerance: the largest accepted sine bound.
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.config.tolerance = tolerance;
         self
     }
 
-    /// The seed of every random choice.
+    /// Sets the seed of all random numbers.
     pub fn seed(mut self, seed: u64) -> Self {
         self.config.seed = seed;
         self
     }
 
-    /// Bytes that the fit may allocate.
+    /// Sets the number of bytes that the fit may allocate.
     pub fn memory_limit(mut self, bytes: u64) -> Self {
         self.config.memory_limit = Some(bytes);
         self
     }
 
-    /// The number of threads; 0 takes one per core. The answer does not depend on it.
+    /// Sets the number of threads; 0 means one per core. The result does not depend on it.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// The configuration as it stands.
+    /// The configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
     /// Fits the model.
+    ///
+    /// # Errors
+    /// As for [`fit`](crate::fit()).
     pub fn fit(&self, source: &dyn Source) -> Result<Model> {
         crate::fit::fit(&self.config, source, &Local::new(self.threads)?)
     }

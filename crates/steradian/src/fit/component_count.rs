@@ -1,78 +1,76 @@
 //! The number of components: by parallel analysis, or by the fraction of the total variance.
 //!
 //! Parallel analysis (Horn 1965) on the sphere: the eigenvalues of the directions of the least outlying half are compared
-//! with the largest one that remains when every cell's sign around the center is drawn anew (Hong, Sheng and Dobriban
+//! with the largest one that remains when the sign of every centered cell is drawn at random (Hong, Sheng and Dobriban
 //! 2020), which keeps the noise and destroys what features have in common. Components that stand out are taken out before
-//! the next is judged (Dobriban and Owen 2019), since their energy would count as noise.
+//! the next is tested (Dobriban and Owen 2019), since their energy would count as noise.
 
 use std::borrow::Cow;
 
 use crate::center::mean;
 use crate::config::Config;
-use crate::config::options::{Components, Solver, Weighting};
+use crate::config::options::{ComponentCount, Solver, Weighting};
 use crate::config::screen::{Outlyingness, Screen};
 use crate::data::row_map::{RowMap, SignFlips};
 use crate::data::source::Source;
-use crate::data::view::Changed;
+use crate::data::view::MappedSource;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Directions;
+use crate::folds::WeightedRows;
 use crate::numeric::linalg::Matrix;
 use crate::screen::outlyingness;
 use crate::solver::decompose::Decomposer;
 
 /// Draws of signs; the largest of their eigenvalues is the level of noise.
 const DRAWS: usize = 5;
-/// How far above the level of noise a share has to be: noise itself is above it once in DRAWS + 1 times, by a few per cent
-/// or, with few samples, by a fifth.
+/// The ratio to the level of noise that an eigenvalue must exceed: noise itself exceeds the level once in DRAWS + 1 times, by a
+/// few percent or, with few samples, by a fifth.
 const MARGIN: f64 = 1.4;
-/// How certain eigenvalues have to be: they are only compared.
+/// The tolerance of the eigenvalues, which are only compared.
 const TOLERANCE: f64 = 1e-3;
 
 /// A number of components and why.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Chosen {
+pub(crate) struct ComponentChoice {
     pub components: usize,
     pub reason: String,
 }
 
 /// The number of leading eigenvalues above the level of noise.
-pub(crate) fn standing_out(
+pub(crate) fn parallel_analysis(
     config: &Config,
     solver: Solver,
     source: &dyn Source,
     runner: &impl Runner,
-) -> Result<Chosen> {
+) -> Result<ComponentChoice> {
     let n = source.shape().samples;
-    let most = Components::Auto.at_most(source.shape());
+    let most = ComponentCount::Auto.at_most(source.shape());
     let given = match &config.screen {
         Screen::Outlyingness(screen) => screen.clone(),
         _ => Outlyingness::default(),
     };
     let outlying = outlyingness::outlyingness(&given, 1, source, config.seed, runner)?;
-    let kept = outlyingness::least_outlying(&outlying.values, outlyingness::majority(n, 1));
-    let center = mean::mean(source, Some(&kept), runner)?;
+    let support = outlyingness::least_outlying(&outlying.values, outlyingness::majority(n, 1));
+    let center = mean::mean(source, Some(&support), runner)?;
     let found = {
-        let directions = Directions::new(&center, Weighting::InverseNorm, Some(&kept));
+        let directions = WeightedRows::new(&center, Weighting::InverseNorm, Some(&support));
         let decomposer = Decomposer { solver, d: most, tolerance: TOLERANCE, seed: config.seed, source, runner };
-        decomposer.exactly(directions, None, None)?.certified
+        decomposer.solve_certified(directions, None, None)?.certified
     };
-    let null = Null { config, solver, source, runner, center: &center, kept: &kept };
+    let null = Null { config, solver, source, runner, center: &center, support: &support };
     let mut count = 0;
     let mut noise = null.level(&found.vectors.first_columns(0), 0)?;
-    while count < most && found.values.get(count).is_some_and(|share| *share > MARGIN * noise) {
+    while count < most && found.values.get(count).is_some_and(|value| *value > MARGIN * noise) {
         count += 1;
         noise = null.level(&found.vectors.first_columns(count), count)?;
     }
     let level = found.values.get(count).copied().unwrap_or(0.0);
     let reason = if count == 0 {
-        format!("no component stands out from noise (largest share {level:.4}, noise {noise:.4}); 1 is kept")
+        format!("no eigenvalue exceeds that of noise (largest {level:.4}, noise {noise:.4}); 1 component is used")
     } else {
-        format!(
-            "{count} components stand out from noise; the next has a share of {level:.4}, where noise reaches {noise:.4}"
-        )
+        format!("the eigenvalues of {count} components exceed that of noise; the next is {level:.4}, noise {noise:.4}")
     };
-    Ok(Chosen { components: count.max(1), reason })
+    Ok(ComponentChoice { components: count.max(1), reason })
 }
 
 /// Data without what features have in common.
@@ -82,7 +80,7 @@ struct Null<'a, R> {
     source: &'a dyn Source,
     runner: &'a R,
     center: &'a [f64],
-    kept: &'a [bool],
+    support: &'a [bool],
 }
 
 impl<R: Runner> Null<'_, R> {
@@ -90,7 +88,7 @@ impl<R: Runner> Null<'_, R> {
     fn level(&self, components: &Matrix, round: usize) -> Result<f64> {
         let (n, features) = (self.source.shape().samples, self.center.len());
         let origin = vec![0.0; features];
-        let directions = Directions::new(&origin, Weighting::Uniform, Some(self.kept));
+        let directions = WeightedRows::new(&origin, Weighting::Uniform, Some(self.support));
         let mut level = 0.0f64;
         for draw in 0..DRAWS {
             let flips = SignFlips {
@@ -99,7 +97,7 @@ impl<R: Runner> Null<'_, R> {
                 seed: self.config.seed,
                 first: (round * DRAWS + draw) * n,
             };
-            let flipped = Changed::new(self.source, RowMap::SignFlip(flips));
+            let flipped = MappedSource::new(self.source, RowMap::SignFlip(flips));
             let decomposer = Decomposer {
                 solver: self.solver,
                 d: 1,
@@ -108,14 +106,14 @@ impl<R: Runner> Null<'_, R> {
                 source: &flipped,
                 runner: self.runner,
             };
-            level = level.max(decomposer.exactly(directions.clone(), None, None)?.certified.values[0]);
+            level = level.max(decomposer.solve_certified(directions.clone(), None, None)?.certified.values[0]);
         }
         Ok(level)
     }
 }
 
 /// The least number of leading variances that make up a fraction of the total; `None` where all of them do not.
-pub(crate) fn reaching(fraction: f64, variances: &[f64], total: f64) -> Option<usize> {
+pub(crate) fn by_variance_fraction(fraction: f64, variances: &[f64], total: f64) -> Option<usize> {
     let mut sum = 0.0;
     variances
         .iter()
@@ -135,7 +133,7 @@ pub(crate) fn reason(fraction: f64, variances: &[f64], total: f64, kind: &str) -
         );
     }
     let explained = variances.iter().sum::<f64>() / total;
-    match reaching(fraction, variances, total) {
+    match by_variance_fraction(fraction, variances, total) {
         Some(_) => format!("{count} components explain {explained:.4} of the {kind} variance, at least {fraction}"),
         None => format!(
             "{count} components, the most that are tried, explain {explained:.4} of the {kind} variance, less than \
@@ -150,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_fraction_takes_as_few_components_as_reach_it() {
-        assert_eq!(reaching(0.5, &[5.0, 3.0, 1.0], 10.0), Some(1));
-        assert_eq!(reaching(0.81, &[5.0, 3.0, 1.0], 10.0), Some(3));
-        assert_eq!(reaching(0.99, &[5.0, 3.0, 1.0], 10.0), None);
+        assert_eq!(by_variance_fraction(0.5, &[5.0, 3.0, 1.0], 10.0), Some(1));
+        assert_eq!(by_variance_fraction(0.81, &[5.0, 3.0, 1.0], 10.0), Some(3));
+        assert_eq!(by_variance_fraction(0.99, &[5.0, 3.0, 1.0], 10.0), None);
     }
 
     #[test]

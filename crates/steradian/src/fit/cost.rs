@@ -5,12 +5,12 @@
 //!
 //! | work | operations | weight |
 //! |---|---|---|
-//! | products of all pairs, u8 around a center within the matrix | n^2 D | [`WHOLE_PAIRS`] |
-//! | the same in double precision | n^2 D | [`DOUBLE_PAIRS`] |
-//! | cone counts without the matrix | n^2 D | [`CONE_PAIRS`] |
-//! | the same by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
+//! | Gram matrix, u8, center within the matrix | n^2 D | [`GRAM_U8`] |
+//! | Gram matrix in f64 | n^2 D | [`GRAM_F64`] |
+//! | exact pivot search without the Gram matrix | n^2 D | [`CONE_PAIRS`] |
+//! | pivot search by elimination | 2 n m D, m anchors | [`CONE_PAIRS`] |
 //! | scatter matrix | n D^2 | [`SCATTER`] |
-//! | pass of l vectors | 4 n D l | [`NARROW`], twice that for f64 data |
+//! | pass of l vectors | 4 n D l | [`BLOCK_PASS`], twice that for f64 data |
 //! | full eigenproblem | 10 N^3 | [`EIGEN`] |
 //! | iterated eigenproblem, 24 products | 2 N^2 l each | [`EIGEN`] |
 //!
@@ -21,10 +21,11 @@ use super::assemble::SCALE_SCORES;
 use super::cells::ROUNDS as CELL_ROUNDS;
 use super::feature_scales::SLAB_COLUMNS;
 use super::rounds::ROUNDS as EMBED_ROUNDS;
+use super::route::Route;
 use super::sine_loss;
 use crate::center::{median, spatial_median};
 use crate::config::Config;
-use crate::config::options::{Cells, Center, Components, Loss, Scaling, Solver, Weighting};
+use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use crate::config::screen::{Angle, Screen};
 use crate::data::element::ElementType;
 use crate::data::source::Shape;
@@ -40,38 +41,38 @@ use crate::solver::operator::Width;
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
 const KRYLOV_PASSES: usize = 9;
-/// The same for a decomposition that begins near its end and is only to give weights.
+/// Applications of the operator for an approximate decomposition from a good start, which only gives weights.
 const ROUGH_PASSES: usize = 3;
-/// The integer tile, with what it shares and merges: between 0.88, of two numbers in a word, and 0.36, of four where the
-/// processor has them. The choice of a solver must not depend on the processor.
-const WHOLE_PAIRS: f64 = 0.56;
+/// The integer tile with its overhead: between 0.88 (AVX2) and 0.36 (AVX-512 VNNI). The choice of a solver must not depend on
+/// the processor.
+const GRAM_U8: f64 = 0.56;
 /// Tiles in double precision, converted for each pair.
-const DOUBLE_PAIRS: f64 = 2.5;
+const GRAM_F64: f64 = 2.5;
 /// Tiles in single precision with compare-and-count.
 const CONE_PAIRS: f64 = 1.2;
 /// Double precision, all of the square, converted on the way.
 const SCATTER: f64 = 4.5;
 /// Converting, narrow products, and the orthogonalisation that follows.
-const NARROW: f64 = 2.4;
+const BLOCK_PASS: f64 = 2.4;
 /// Double precision, partly on one thread.
 const EIGEN: f64 = 3.0;
 /// Anchors for each sample that an elimination and its recount usually amount to.
 const ELIMINATION_ANCHORS: f64 = 1024.0;
 /// Passes of an elimination: two a round, and two for the recount; ties take more.
 const ELIMINATION_PASSES: usize = 14;
-/// What matrices may take when no limit is given.
+/// The memory limit of matrices when no limit is given, in bytes.
 const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
 /// The number of threads of the memory estimate that decides on solvers and limits, so that the threads of a run do not
 /// change the answer. With one the estimate is the least that any run takes.
 pub(super) const DECIDING_THREADS: usize = 1;
-/// What the program takes however small the data are, and each of its threads: buffers of products, stacks, bookkeeping.
+/// Memory of the program apart from the data, and of each thread: buffers of products, stacks, bookkeeping.
 const PROGRAM_BYTES: u64 = 8 << 20;
 const THREAD_BYTES: u64 = 2 << 20;
 
 /// One stage of a fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// What it does.
+pub struct PlanStep {
+    /// The name of the stage.
     pub name: String,
     /// Passes over the data.
     pub passes: usize,
@@ -79,12 +80,12 @@ pub struct Step {
     pub bytes: u64,
 }
 
-/// What the program takes on this many threads, however small the data are.
+/// Memory of the program on this many threads, apart from the data, in bytes.
 pub fn program_bytes(threads: usize) -> u64 {
     PROGRAM_BYTES + threads as u64 * THREAD_BYTES
 }
 
-/// Whether samples are changed on their way: scaled, or single cells of them.
+/// True if samples are transformed when they are read: scaled, or cleaned.
 fn config_changes(config: &Config) -> bool {
     config.scaling != Scaling::None || config.cells == Cells::Clean
 }
@@ -93,7 +94,7 @@ pub(super) struct Costs<'a> {
     pub(super) config: &'a Config,
     pub(super) shape: &'a Shape,
     pub(super) threads: usize,
-    /// What serving blocks takes; 0 where they are lent from where the data lie.
+    /// Memory of the source's buffers in bytes; 0 for zero-copy sources.
     pub(super) source_bytes: u64,
 }
 
@@ -103,7 +104,7 @@ impl Costs<'_> {
     }
 
     fn d(&self) -> usize {
-        self.config.components.at_most(self.shape)
+        self.config.n_components.at_most(self.shape)
     }
 
     /// Decompositions in all: one, or those of reweighting and of the rounds after the outlyingness screen.
@@ -124,7 +125,7 @@ impl Costs<'_> {
         matches!(self.config.screen, Screen::Cone(_))
     }
 
-    /// Whether the pivot is found by elimination where there is no n x n matrix.
+    /// True if the pivot is found by elimination where there is no Gram matrix.
     fn eliminates(&self) -> bool {
         matches!(&self.config.screen, Screen::Cone(cone) if cone::eliminates(cone, self.shape))
     }
@@ -137,25 +138,24 @@ impl Costs<'_> {
             (None, _) => self.memory(solver) <= DEFAULT_MATRIX_BYTES,
         };
         let fitting = solvers.iter().copied().filter(|&solver| fits(solver));
-        fitting.min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b))).unwrap_or_else(|| self.leanest(solvers))
+        fitting
+            .min_by(|&a, &b| self.cost(a).total_cmp(&self.cost(b)))
+            .unwrap_or_else(|| self.min_memory_solver(solvers))
     }
 
-    pub(super) fn leanest(&self, solvers: &[Solver]) -> Solver {
+    pub(super) fn min_memory_solver(&self, solvers: &[Solver]) -> Solver {
         solvers.iter().copied().min_by_key(|&solver| self.memory(solver)).unwrap_or(Solver::Krylov)
     }
 
-    /// Whether the center is found within the n x n matrix of whole numbers.
-    fn whole_pairs(&self) -> bool {
+    /// True if the center is found within the exact integer Gram matrix.
+    fn uses_integer_gram(&self) -> bool {
         self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
     }
 
-    /// Whether samples are judged within one n x n matrix, which is then summed once.
-    fn judges_within_matrix(&self) -> bool {
-        matches!(self.config.screen, Screen::Outlyingness(_))
-            && matches!(self.shape.element, ElementType::U8 | ElementType::U16)
-            && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
-            && self.config.scaling == Scaling::None
-            && self.config.cells == Cells::Keep
+    /// The route of the fit: scaled or cleaned samples are floating-point numbers.
+    fn route(&self, solver: Solver) -> Route {
+        let element = if config_changes(self.config) { self.changed() } else { self.shape.element };
+        Route::new(self.config, &Shape { element, ..self.shape.clone() }, solver)
     }
 
     fn cost(&self, solver: Solver) -> f64 {
@@ -165,9 +165,9 @@ impl Costs<'_> {
             EIGEN * if full { 10.0 * dimension.powi(3) } else { 24.0 * 2.0 * dimension * dimension * l }
         };
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
-        let pass = NARROW * wide * 4.0 * n * features * l;
+        let pass = BLOCK_PASS * wide * 4.0 * n * features * l;
         let solves = self.solves() as f64;
-        let pairs = if self.whole_pairs() { WHOLE_PAIRS } else { DOUBLE_PAIRS } * n * n * features;
+        let pairs = if self.uses_integer_gram() { GRAM_U8 } else { GRAM_F64 } * n * n * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
             (true, false) => CONE_PAIRS * n * n * features,
@@ -175,7 +175,7 @@ impl Costs<'_> {
         };
         match solver {
             Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
-            Solver::Gram if self.judges_within_matrix() => {
+            Solver::Gram if self.route(solver) == Route::GramRounds => {
                 let rough = EIGEN * (ROUGH_PASSES + 1) as f64 * 2.0 * n * n * l;
                 pairs + solves * rough + eigen(n) + pass
             }
@@ -188,9 +188,9 @@ impl Costs<'_> {
 
     pub(super) fn memory(&self, solver: Solver) -> u64 {
         let (n, features, l) = (self.shape.samples as u64, self.shape.features as u64, self.width().0 as u64);
-        let live = |sum_bytes: u64| {
-            let grid = Grid::new(self.shape.samples, self.shape.features, sum_bytes as usize);
-            sum_bytes * grid.live_sums(self.threads) as u64
+        let live = |accumulator_bytes: u64| {
+            let grid = Grid::new(self.shape.samples, self.shape.features, accumulator_bytes as usize);
+            accumulator_bytes * grid.live_accumulators(self.threads) as u64
         };
         let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
         let eigen = |dimension: u64| {
@@ -203,7 +203,7 @@ impl Costs<'_> {
         let blocks = live(8 * features * l) + 4 * 8 * features * l;
         let solving = match solver {
             Solver::Scatter => live(8 * features * features) + eigen(features),
-            // Reweighted fits hold a matrix of the kept samples beside the one of all.
+            // Reweighted fits hold a matrix of the support beside the one of all samples.
             Solver::Gram => (1 + u64::from(self.solves() > 1)) * 8 * n * n + eigen(n).max(blocks) + tiles,
             Solver::Krylov | Solver::Auto => {
                 8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
@@ -236,9 +236,9 @@ impl Costs<'_> {
         let rewritten =
             if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
         let serving = self.source_bytes + copies + rewritten;
-        // The vectors of one look, as they are and as the kernels want them, and what lies along them.
+        // The projection directions of one pass, plain and packed for the kernels, and the projections.
         let outlying = match self.config.screen {
-            Screen::Outlyingness(_) if !(solver == Solver::Gram && self.judges_within_matrix()) => {
+            Screen::Outlyingness(_) if self.route(solver) != Route::GramRounds => {
                 3 * 8 * GROUP as u64 * (features + n.min(SPREAD_SAMPLES as u64))
             }
             _ => 0,
@@ -249,10 +249,10 @@ impl Costs<'_> {
 
     /// The steps of the whole fit. A fraction of the variance takes at least two fits: one of many components, which proposes
     /// their number, and one that confirms it.
-    pub(super) fn steps(&self, solver: Solver) -> Vec<Step> {
-        let fits = if matches!(self.config.components, Components::Share(_)) { 2 } else { 1 };
+    pub(super) fn steps(&self, solver: Solver) -> Vec<PlanStep> {
+        let fits = if matches!(self.config.n_components, ComponentCount::VarianceFraction(_)) { 2 } else { 1 };
         let mut steps = self.first_steps();
-        steps.extend(self.fit_steps(solver).into_iter().map(|step| Step {
+        steps.extend(self.fit_steps(solver).into_iter().map(|step| PlanStep {
             passes: fits * step.passes,
             bytes: fits as u64 * step.bytes,
             ..step
@@ -261,22 +261,26 @@ impl Costs<'_> {
     }
 
     /// The steps before the first fit: the check of floating-point numbers, scales, and the check of scaled numbers.
-    fn first_steps(&self) -> Vec<Step> {
+    fn first_steps(&self) -> Vec<PlanStep> {
         let (shape, data) = (self.shape, self.shape.bytes());
         let mut steps = Vec::new();
         if shape.element.is_float() {
-            steps.push(Step { name: "mean and check".to_owned(), passes: 1, bytes: data });
+            steps.push(PlanStep { name: "mean and finite check".to_owned(), passes: 1, bytes: data });
         }
         if self.config.scaling == Scaling::Mad {
             let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
             let bytes = 2 * shape.element.bytes() as u64 * data;
-            steps.push(Step { name: "scales of features".to_owned(), passes, bytes });
-            steps.push(Step { name: "mean and check of scaled features".to_owned(), passes: 1, bytes: data });
+            steps.push(PlanStep { name: "scales of features".to_owned(), passes, bytes });
+            steps.push(PlanStep {
+                name: "mean and finite check of scaled features".to_owned(),
+                passes: 1,
+                bytes: data,
+            });
         }
         steps
     }
 
-    fn fit_steps(&self, solver: Solver) -> Vec<Step> {
+    fn fit_steps(&self, solver: Solver) -> Vec<PlanStep> {
         let (config, shape) = (self.config, self.shape);
         let data = shape.bytes();
         let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
@@ -285,16 +289,16 @@ impl Costs<'_> {
         let mut steps = Vec::new();
         let mut step = |name: &str, passes: usize, bytes: u64| {
             if passes > 0 {
-                steps.push(Step { name: name.to_owned(), passes, bytes });
+                steps.push(PlanStep { name: name.to_owned(), passes, bytes });
             }
         };
         let screened = matches!(config.screen, Screen::Outlyingness(_));
-        let counted = config.components != Components::Auto;
+        let counted = config.n_components != ComponentCount::Auto;
         let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
-        if gram && counted && self.judges_within_matrix() {
+        if counted && self.route(solver) == Route::GramRounds {
             let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
-            step("products of all pairs", 1, pairs(tile_rows));
-            step("center from the products", 1, data);
+            step("Gram matrix", 1, pairs(tile_rows));
+            step("center (from Gram matrix)", 1, data);
             step("components", 1, data);
             step("variances and cutoffs", 1, data);
             return steps;
@@ -318,35 +322,31 @@ impl Costs<'_> {
             }
             _ => {}
         }
-        let within_gram = gram && (config.center == Center::SpatialMedian || (config.center == Center::Mean && !float));
+        let within_gram = self.route(solver) == (Route::Gram { center_within: true });
         if gram {
             let whole = within_gram && shape.element == ElementType::U8;
-            step("products of all pairs", 1, pairs(if whole { BYTE_TILE_ROWS } else { TILE_ROWS }));
+            step("Gram matrix", 1, pairs(if whole { BYTE_TILE_ROWS } else { TILE_ROWS }));
         }
         if within_gram && config.center == Center::SpatialMedian {
             let confirm = usize::from(float);
-            step("center from the products", 1 + confirm, (1 + confirm) as u64 * data);
+            step("center (from Gram matrix)", 1 + confirm, (1 + confirm) as u64 * data);
         }
         if let Screen::Cone(cone) = config.screen {
             if !gram {
-                if cone.angle == Angle::Auto {
-                    let groups = shape.samples.div_ceil(((32 << 20) / 8 / shape.samples).clamp(1, 256));
-                    step("angle of the half cone", groups, groups as u64 * data);
+                if cone.max_angle == Angle::Auto {
+                    let groups = shape.samples.div_ceil(cone::group_size(shape.samples));
+                    step("automatic max-angle", groups, groups as u64 * data);
                 }
                 if self.eliminates() {
-                    step(
-                        "elimination of candidates for the cone's axis",
-                        ELIMINATION_PASSES,
-                        ELIMINATION_PASSES as u64 * data,
-                    );
+                    step("pivot search (elimination)", ELIMINATION_PASSES, ELIMINATION_PASSES as u64 * data);
                 } else {
-                    step("cone counts", 1, pairs(CONE_TILE_ROWS));
+                    step("pivot search (exact)", 1, pairs(CONE_TILE_ROWS));
                 }
-                step("kept samples", 1, data);
+                step("support", 1, data);
             }
-            step("mean of the kept", usize::from(cone.recenter), data);
+            step("recentering", usize::from(cone.recenter), data);
             if gram && (cone.recenter || config.weighting == Weighting::Uniform) {
-                step("products of kept pairs", 1, pairs(TILE_ROWS));
+                step("Gram matrix of the support", 1, pairs(TILE_ROWS));
             }
         }
         match solver {
@@ -360,7 +360,7 @@ impl Costs<'_> {
         steps
     }
 
-    /// Passes of the methods that fit more than once, as far as they can be foreseen.
+    /// Estimated passes of the methods that decompose more than once.
     fn robust_passes(&self, solver: Solver) -> Vec<(&'static str, usize)> {
         let (config, shape) = (self.config, self.shape);
         let sine = config.loss == Loss::Sine;
@@ -377,14 +377,14 @@ impl Costs<'_> {
         let mut passes = Vec::new();
         let mut embedded = 1;
         if let Screen::Outlyingness(screen) = &config.screen {
-            let looks = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };
-            passes.push(("outlyingness", looks * outlyingness::passes(screen)));
-            passes.push(("start from the least outlying half", 1 + exact));
+            let repeats = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };
+            passes.push(("outlyingness", repeats * outlyingness::passes(screen)));
+            passes.push(("initial subspace (h-subset)", 1 + exact));
             embedded = EMBED_ROUNDS;
         }
         passes.push(("centers", embedded * center));
         passes.push(("reweighted fits", embedded * fit + (embedded - 1) * (rough + 1)));
-        passes.push(("last fit and certificate", exact + usize::from(embedded > 1)));
+        passes.push(("final fit and certificate", exact + usize::from(embedded > 1)));
         passes.push(("variances and cutoffs", 1));
         if config.cells == Cells::Clean {
             let slabs = shape.features.div_ceil(SLAB_COLUMNS);
@@ -392,13 +392,13 @@ impl Costs<'_> {
             passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
             passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
         }
-        if config.components == Components::Auto {
+        if config.n_components == ComponentCount::Auto {
             passes.push(("number of components", 2 + 10 + 6 * exact));
         }
         passes
     }
 
-    /// The type that changed samples have.
+    /// The element type of transformed samples.
     fn changed(&self) -> ElementType {
         if self.shape.element.is_double() { ElementType::F64 } else { ElementType::F32 }
     }

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use crate::center::{mean, median};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
-use crate::data::view::{Changed, Picked};
+use crate::data::view::{MappedSource, SubsetSource};
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::Gathered;
+use crate::folds::SelectColumns;
 use crate::numeric::statistics::NORMAL_MAD;
 
 /// Samples that a feature's statistics come from where all would be too many, drawn at random from them.
@@ -21,7 +21,7 @@ pub(crate) const SLAB_COLUMNS: usize = 2048;
 /// The median of each feature and its median absolute deviation times 1.4826, exact.
 pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
     let middle = median::median(source, None, runner)?;
-    let away = Changed::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
+    let away = MappedSource::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
     let deviation = median::median(&away, None, runner)?.into_iter().map(|d| NORMAL_MAD * d).collect();
     Ok((middle, deviation))
 }
@@ -29,14 +29,14 @@ pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) ->
 /// A normal distribution's standard deviation is its mean absolute deviation times this.
 const NORMAL_MEAN_DEVIATION: f64 = 1.2533;
 
-/// What to divide each feature by: its median absolute deviation. A feature whose values are mostly equal has none; its
+/// The divisor of each feature: its median absolute deviation. A feature whose values are mostly equal has none; its
 /// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes.
 pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
     let (middle, mut scales) = median_and_deviation(source, runner)?;
     if scales.iter().all(|s| *s > 0.0) {
         return Ok((scales, None));
     }
-    let away = Changed::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
+    let away = MappedSource::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
     let away = mean::mean(&away, None, runner)?;
     let mut mostly_equal = Vec::new();
     for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {
@@ -61,19 +61,19 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
     Ok((scales, warning))
 }
 
-/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the kept samples.
+/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the support.
 pub(crate) fn each(
     source: &dyn Source,
-    kept: Option<&[bool]>,
+    support: Option<&[bool]>,
     runner: &impl Runner,
     statistic: impl Fn(&mut [f64]) -> f64 + Sync,
 ) -> Result<Vec<f64>> {
-    let picked = Picked::at_most(source, kept, STATISTIC_SAMPLES);
+    let picked = SubsetSource::at_most(source, support, STATISTIC_SAMPLES);
     let (rows, features) = (picked.shape().samples, picked.shape().features);
     let mut out = Vec::with_capacity(features);
     for start in (0..features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(features);
-        let slab = runner.run(&Gathered::new(columns.clone(), features), &picked)?;
+        let slab = runner.run(&SelectColumns::new(columns.clone(), features), &picked)?;
         out.extend(runner.compute(|| {
             (0..columns.len())
                 .into_par_iter()

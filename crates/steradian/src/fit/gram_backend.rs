@@ -3,93 +3,89 @@
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
-//! | o, a whole number | `origin` | D |
+//! | o, an integer | `origin` | D |
 //! | K_ij = (x_i - o)'(x_j - o) | `products` | n x n |
-//! | a point o + sum a_i (x_i - o), with sum a_i = 1 | [`Mixture`] | n |
-//! | vectors v = sum c_i (x_i - o), with sum c_i = 0 | [`Combinations`] | n x k |
+//! | a point o + sum a_i (x_i - o), with sum a_i = 1 | [`AffineWeights`] | n |
+//! | vectors v = sum c_i (x_i - o), with sum c_i = 0 | [`SampleCombinations`] | n x k |
 //!
-//! Since the c_i sum to zero, v is the same around any point. Scores are (K c)_i - a'K c, squared lengths
+//! Since the c_i sum to zero, v is the same around any point. Scores are (K c)_i - a'K c, squared norms
 //! K_ii - 2 (K a)_i + a'K a, and the operator of weights w applied to y is W (I - 1 a') K (I - a 1') W y. u8 and u16 data give
-//! whole numbers in K, so what cancels in a length is not lost before. Cost: one pair pass; 2 n^2 l flops for each
+//! integers in K, so no digits are lost before the subtraction in a squared norm. Cost: one pair pass; 2 n^2 l flops for each
 //! application of the operator; at the end one pass for the center and one for the components.
 
-use super::backend::{Around, Ground};
+use super::backend::{FitBackend, FitWeights};
 use crate::center::spatial_median::{self, Start};
 use crate::config::Config;
-use crate::config::options::{Center, Solver, Weighting};
+use crate::config::options::{Center, Weighting};
 use crate::config::screen::Outlyingness;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Directions, DistancesSum, sine_outside};
+use crate::folds::{SampleDistances, WeightedRows, sine_outside};
 use crate::numeric::linalg::{Matrix, product};
 use crate::numeric::statistics::median;
-use crate::screen::outlyingness::{self, Outlying};
+use crate::screen::outlyingness::{self, OutlyingnessResult};
 use crate::solver::certificate::Decomposed;
 use crate::solver::decompose::Decomposer;
-use crate::solver::gram::{self, Cosines, products_around, recenter, whole_origin};
+use crate::solver::gram::{self, GramMatrix, integer_origin, products_around, recenter};
 use crate::solver::krylov;
 use crate::solver::operator::Operator;
 use crate::solver::operator::Width;
 
-/// A squared length below this share of the terms it is the difference of is zero.
+/// A squared norm below this fraction of its terms counts as zero.
 const COINCIDENT: f64 = 1e-10;
 /// Sines below this are rounding.
 const SINE_ROUNDING: f64 = 1e-6;
-/// A combination whose squared length is below this share of the longest one's is rounding.
+/// A combination whose squared norm is below this fraction of the largest one counts as rounding.
 const SHORT: f64 = 1e-12;
 
-/// The matrix, and what a fit wants of it.
-pub(crate) struct WithinMatrix<'a, 'b, R> {
+/// The exact Gram matrix and the fit that uses it.
+pub(crate) struct GramBackend<'a, 'b, R> {
     config: &'a Config,
     decomposer: &'a Decomposer<'b, R>,
     warnings: &'a mut Vec<String>,
     origin: Vec<f64>,
     products: Matrix,
-    /// Where the search for the next spatial median may begin.
+    /// The starting point of the next spatial median.
     start: Option<Start>,
 }
 
-/// A point as shares of the samples.
+/// A point as weights of the samples.
 #[derive(Debug, Clone)]
-pub(crate) struct Mixture {
-    shares: Vec<f64>,
+pub(crate) struct AffineWeights {
+    weights: Vec<f64>,
     /// The distance of each sample from it; 0 for a sample that lies on it.
     lengths: Vec<f64>,
 }
 
 /// Vectors as differences of samples.
-pub(crate) struct Combinations {
+pub(crate) struct SampleCombinations {
     /// c, as columns.
     columns: Matrix,
     /// K c.
     images: Matrix,
 }
 
-impl<'a, 'b, R: Runner> WithinMatrix<'a, 'b, R> {
-    /// Sums the matrix, where the solver asks for it and its numbers are exact; one pair pass.
+impl<'a, 'b, R: Runner> GramBackend<'a, 'b, R> {
+    /// Computes the matrix of exact products; one pair pass. The data are integers.
     pub(crate) fn new(
         config: &'a Config,
         decomposer: &'a Decomposer<'b, R>,
         warnings: &'a mut Vec<String>,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Self> {
         let shape = decomposer.source.shape();
-        let middle = match (decomposer.solver, &config.center) {
-            (Solver::Gram, Center::Mean | Center::SpatialMedian) => whole_origin(shape.element),
-            _ => None,
-        };
-        let Some(middle) = middle else { return Ok(None) };
+        let middle = integer_origin(shape.element).expect("the route is for integers");
         let origin = vec![middle; shape.features];
         let products = products_around(&origin, decomposer.source, decomposer.runner)?;
-        Ok(Some(Self { config, decomposer, warnings, origin, products, start: None }))
+        Ok(Self { config, decomposer, warnings, origin, products, start: None })
     }
 
     fn times(&self, columns: &Matrix) -> Matrix {
         self.decomposer.runner.compute(|| product(&self.products, columns))
     }
 
-    fn mixture(&self, shares: Vec<f64>) -> Mixture {
-        let n = shares.len();
-        let column = Matrix::from_vec(n, 1, shares);
+    fn mixture(&self, weights: Vec<f64>) -> AffineWeights {
+        let n = weights.len();
+        let column = Matrix::from_vec(n, 1, weights);
         let b = self.times(&column);
         let c: f64 = column.data().iter().zip(b.data()).map(|(a, b)| a * b).sum();
         let length = |i: usize| {
@@ -97,11 +93,11 @@ impl<'a, 'b, R: Runner> WithinMatrix<'a, 'b, R> {
             let square = own - 2.0 * b.data()[i] + c;
             if square > COINCIDENT * (own + c.abs()) { square.sqrt() } else { 0.0 }
         };
-        Mixture { lengths: (0..n).map(length).collect(), shares: column.into_vec() }
+        AffineWeights { lengths: (0..n).map(length).collect(), weights: column.into_vec() }
     }
 
     /// Vectors of unit length out of orthogonal ones; those that are only rounding are left out.
-    fn combinations(&self, columns: Matrix) -> Combinations {
+    fn combinations(&self, columns: Matrix) -> SampleCombinations {
         let images = self.times(&columns);
         let squares: Vec<f64> = (0..columns.columns())
             .map(|j| (0..columns.rows()).map(|i| columns[(i, j)] * images[(i, j)]).sum())
@@ -114,15 +110,15 @@ impl<'a, 'b, R: Runner> WithinMatrix<'a, 'b, R> {
             rows.for_each(|row| row.iter_mut().zip(&squares).for_each(|(x, s)| *x /= s.sqrt()));
             unit
         };
-        Combinations { columns: unit(&columns), images: unit(&images) }
+        SampleCombinations { columns: unit(&columns), images: unit(&images) }
     }
 }
 
-/// The scores of all samples from a point: K c without its mean over the shares.
-fn scores(point: &Mixture, images: &Matrix) -> Matrix {
+/// The scores of all samples from a point: K c without its mean over the weights.
+fn scores(point: &AffineWeights, images: &Matrix) -> Matrix {
     let mut scores = images.clone();
     let mut at_point = vec![0.0; images.columns()];
-    for (row, a) in images.data().chunks_exact(images.columns().max(1)).zip(&point.shares) {
+    for (row, a) in images.data().chunks_exact(images.columns().max(1)).zip(&point.weights) {
         at_point.iter_mut().zip(row).for_each(|(sum, x)| *sum += a * x);
     }
     let rows = scores.data_mut().chunks_exact_mut(images.columns().max(1));
@@ -131,7 +127,7 @@ fn scores(point: &Mixture, images: &Matrix) -> Matrix {
 }
 
 /// c = (I - a 1') W y: the same vectors as differences of samples.
-fn differences(point: &Mixture, weights: &[f64], y: &Matrix) -> Matrix {
+fn differences(point: &AffineWeights, weights: &[f64], y: &Matrix) -> Matrix {
     let mut columns = y.clone();
     let mut sums = vec![0.0; y.columns()];
     for (row, w) in columns.data_mut().chunks_exact_mut(y.columns().max(1)).zip(weights) {
@@ -141,7 +137,7 @@ fn differences(point: &Mixture, weights: &[f64], y: &Matrix) -> Matrix {
         });
     }
     let rows = columns.data_mut().chunks_exact_mut(y.columns().max(1));
-    rows.zip(&point.shares).for_each(|(row, a)| row.iter_mut().zip(&sums).for_each(|(x, sum)| *x -= a * sum));
+    rows.zip(&point.weights).for_each(|(row, a)| row.iter_mut().zip(&sums).for_each(|(x, sum)| *x -= a * sum));
     columns
 }
 
@@ -151,17 +147,17 @@ fn scale_rows(matrix: &mut Matrix, weights: &[f64]) {
     rows.zip(weights).for_each(|(row, w)| row.iter_mut().for_each(|x| *x *= w));
 }
 
-/// The weight of each sample, with the mass of all of them at 1; 0 for those that do not speak.
-fn weights(around: &Around<'_, Mixture>) -> Vec<f64> {
+/// The weight of each sample, normalized to a total of 1; 0 for inactive samples.
+fn weights(around: &FitWeights<'_, AffineWeights>) -> Vec<f64> {
     let factor = |i: usize| around.factors.map_or(1.0, |factors| factors[i]);
-    let speaks = |i: usize, length: f64| {
-        around.kept.is_none_or(|kept| kept[i]) && (length > 0.0 || around.weighting == Weighting::Uniform)
+    let active = |i: usize, length: f64| {
+        around.support.is_none_or(|support| support[i]) && (length > 0.0 || around.weighting == Weighting::Uniform)
     };
     let lengths = || around.point.lengths.iter().copied().enumerate();
-    let mass: f64 = lengths().filter(|&(i, length)| speaks(i, length)).map(|(i, _)| factor(i).powi(2)).sum();
+    let mass: f64 = lengths().filter(|&(i, length)| active(i, length)).map(|(i, _)| factor(i).powi(2)).sum();
     lengths()
         .map(|(i, length)| match around.weighting {
-            _ if !speaks(i, length) => 0.0,
+            _ if !active(i, length) => 0.0,
             Weighting::Uniform => factor(i) / mass.sqrt(),
             Weighting::InverseNorm => factor(i) / length / mass.sqrt(),
         })
@@ -170,8 +166,8 @@ fn weights(around: &Around<'_, Mixture>) -> Vec<f64> {
 
 /// W (I - 1 a') K (I - a 1') W.
 struct Weighted<'a, 'b, 'c, R> {
-    within: &'a WithinMatrix<'b, 'c, R>,
-    point: &'a Mixture,
+    within: &'a GramBackend<'b, 'c, R>,
+    point: &'a AffineWeights,
     weights: &'a [f64],
 }
 
@@ -189,37 +185,42 @@ impl<R: Runner> Operator for Weighted<'_, '_, '_, R> {
     }
 }
 
-impl<R: Runner> Ground for WithinMatrix<'_, '_, R> {
-    type Point = Mixture;
-    type Vectors = Combinations;
+impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
+    type Point = AffineWeights;
+    type Vectors = SampleCombinations;
 
-    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<Outlying> {
+    fn outlyingness(&mut self, screen: &Outlyingness) -> Result<OutlyingnessResult> {
         let Decomposer { d, seed, runner, .. } = *self.decomposer;
         outlyingness::within(screen, d, &self.products, seed, runner)
     }
 
-    fn mean(&mut self, kept: &[bool]) -> Result<Mixture> {
-        let share = 1.0 / kept.iter().filter(|&&k| k).count() as f64;
-        Ok(self.mixture(kept.iter().map(|&k| if k { share } else { 0.0 }).collect()))
+    fn mean(&mut self, support: &[bool]) -> Result<AffineWeights> {
+        let weight = 1.0 / support.iter().filter(|&&k| k).count() as f64;
+        Ok(self.mixture(support.iter().map(|&k| if k { weight } else { 0.0 }).collect()))
     }
 
-    fn center(&mut self, kept: &[bool]) -> Result<Mixture> {
-        let mean = self.mean(kept)?;
+    fn center(&mut self, support: &[bool]) -> Result<AffineWeights> {
+        let mean = self.mean(support)?;
         if self.config.center == Center::Mean {
             return Ok(mean);
         }
         let shape = self.decomposer.source.shape();
         let start = self.start.take().unwrap_or_else(|| {
-            let distances: Vec<f64> = mean.lengths.iter().zip(kept).filter(|(_, k)| **k).map(|(l, _)| *l).collect();
-            Start::measured(mean.shares, median(distances), self.origin[0], shape.element)
+            let distances: Vec<f64> = mean.lengths.iter().zip(support).filter(|(_, k)| **k).map(|(l, _)| *l).collect();
+            Start::measured(mean.weights, median(distances), self.origin[0], shape.element)
         });
-        let (shares, warning) = spatial_median::by_gram(&self.products, Some(kept), &start, self.decomposer.runner)?;
+        let (weights, warning) =
+            spatial_median::by_gram(&self.products, Some(support), &start, self.decomposer.runner)?;
         self.warnings.extend(warning);
-        self.start = Some(start.at(shares.clone()));
-        Ok(self.mixture(shares))
+        self.start = Some(start.at(weights.clone()));
+        Ok(self.mixture(weights))
     }
 
-    fn roughly(&mut self, around: &Around<'_, Mixture>, start: Option<&Combinations>) -> Result<Combinations> {
+    fn solve_approx(
+        &mut self,
+        around: &FitWeights<'_, AffineWeights>,
+        start: Option<&SampleCombinations>,
+    ) -> Result<SampleCombinations> {
         let Decomposer { d, seed, runner, .. } = *self.decomposer;
         let weights = weights(around);
         let operator = Weighted { within: self, point: around.point, weights: &weights };
@@ -235,11 +236,11 @@ impl<R: Runner> Ground for WithinMatrix<'_, '_, R> {
         Ok(self.combinations(differences(around.point, &weights, &found)))
     }
 
-    fn count(vectors: &Combinations) -> usize {
+    fn count(vectors: &SampleCombinations) -> usize {
         vectors.columns.columns()
     }
 
-    fn distances(&mut self, point: &Mixture, vectors: &Combinations) -> Result<DistancesSum> {
+    fn distances(&mut self, point: &AffineWeights, vectors: &SampleCombinations) -> Result<SampleDistances> {
         let d = self.decomposer.d;
         let scores = scores(point, &vectors.images.first_columns(d));
         let sine = |(length, scores): (&f64, &[f64])| match *length > 0.0 {
@@ -247,30 +248,30 @@ impl<R: Runner> Ground for WithinMatrix<'_, '_, R> {
             false => 0.0,
         };
         let sines = point.lengths.iter().zip(scores.data().chunks_exact(d)).map(sine).collect();
-        Ok(DistancesSum { lengths: point.lengths.clone(), sines, scores: Vec::new() })
+        Ok(SampleDistances { lengths: point.lengths.clone(), sines, scores: Vec::new() })
     }
 
-    fn exactly(
+    fn solve_certified(
         &mut self,
-        around: &Around<'_, Mixture>,
-        _start: Option<&Combinations>,
+        around: &FitWeights<'_, AffineWeights>,
+        _start: Option<&SampleCombinations>,
     ) -> Result<(Vec<f64>, Decomposed)> {
         let Decomposer { source, runner, .. } = *self.decomposer;
-        let shares = Matrix::from_vec(around.point.shares.len(), 1, around.point.shares.clone());
-        let center = gram::mixture_of(&self.origin, &shares, source, runner)?;
-        let mut directions = Directions::new(&center, around.weighting, around.kept);
+        let weights = Matrix::from_vec(around.point.weights.len(), 1, around.point.weights.clone());
+        let center = gram::affine_combination(&self.origin, &weights, source, runner)?;
+        let mut directions = WeightedRows::new(&center, around.weighting, around.support);
         if let Some(factors) = around.factors {
             directions = directions.reweighted(factors);
         }
         let mut matrix = std::mem::take(&mut self.products);
-        let cosines = recenter(&mut matrix, &shares, &directions, runner).map(|(lengths, rounding)| Cosines {
-            speaks: vec![true; lengths.len()],
+        let cosines = recenter(&mut matrix, &weights, &directions, runner).map(|(lengths, rounding)| GramMatrix {
+            active: vec![true; lengths.len()],
             matrix,
             lengths: Some(lengths),
             rounding,
         });
-        // Where too many digits were lost, the products are summed again, around the center.
-        let decomposed = self.decomposer.exactly(directions, cosines, None)?;
+        // If too many digits were lost, the products are computed again, relative to the center.
+        let decomposed = self.decomposer.solve_certified(directions, cosines, None)?;
         Ok((center, decomposed))
     }
 }

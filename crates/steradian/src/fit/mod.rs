@@ -7,11 +7,12 @@ pub(crate) mod cells;
 pub(crate) mod component_count;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
+pub(crate) mod fit_identity;
 pub(crate) mod gram_backend;
-pub(crate) mod origin;
 pub(crate) mod pass_backend;
 pub(crate) mod plan;
 pub(crate) mod rounds;
+pub(crate) mod route;
 pub(crate) mod screening;
 pub(crate) mod signs;
 pub(crate) mod sine_loss;
@@ -23,126 +24,148 @@ use std::borrow::Cow;
 use crate::center::mean::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, Components, Scaling, Solver};
-use crate::config::request::Request;
+use crate::config::options::{Cells, Center, ComponentCount, Scaling, Solver};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
-use crate::data::view::Changed;
+use crate::data::view::MappedSource;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::remote::cluster::Cluster;
-use crate::remote::source::Remote;
+use crate::remote::source::RemoteSource;
+use assemble::Embedding;
+pub use assemble::{FittedSubspace, assemble};
+pub use cost::{PlanStep, program_bytes};
+pub use fit_identity::FitIdentity;
 use plan::Plan;
+pub use screening::{FittedScreen, screen};
 use stages::embed;
 use total_variance::is_classical;
 
 /// Fits a model to all samples of a source, on threads of this process.
 ///
 /// It is [`fit_on`] compiled once, here: programs that use it do not compile the engine anew.
+///
+/// # Errors
+/// For a configuration that does not suit the data or its memory limit, for cells that are not finite, for data whose rank is
+/// below the number of components, and for errors of the source.
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
     fit_on(config, source, runner)
 }
 
-/// Fits a model to all samples of a source, wherever passes run.
+/// Runs a plan on threads of this process. The source must have the shape that was planned for.
+///
+/// # Errors
+/// For cells that are not finite, for data whose rank is below the number of components, and for errors of the source.
+pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
+    run_on(plan, source, runner)
+}
+
+/// Fits a model to all samples of a source on any runner.
+///
+/// # Errors
+/// As for [`fit`].
 pub fn fit_on<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<Model> {
-    if let Method::Other(_) = config.method {
-        return Err(Error::asked(format!(
-            "the method {} is not one of this crate's; fit it with the crate that defines it",
-            config.method.name()
-        )));
-    }
-    let request = Request::new(config, source.shape(), runner.meets_pairs())?;
-    let held = |threads| source.held_bytes(threads);
-    let solver = Plan::of(&request, source.shape(), runner.threads(), held)?.solver;
-    let before = runner.passes();
-    let data = Finite::check(source, runner)?;
-    let mut model = match config.scaling {
-        Scaling::None => fit_counted(request.config(), solver, &data, runner)?,
-        Scaling::Mad => fit_scaled(request.config(), solver, source, runner)?,
-    };
-    model.config = config.clone();
-    model.passes = runner.passes() - before;
-    Ok(model)
+    run_on(&Plan::on(config, source, runner)?, source, runner)
 }
 
 /// Fits a model to all samples of a cluster. Steps that compare every pair of samples are avoided, and rejected where the
-/// configuration names them.
+/// configuration requires them.
 ///
 /// It is [`fit_on`] compiled once, here, as [`fit`] is.
-pub fn fit_remote(config: &Config, source: &Remote<'_>, runner: &Cluster<'_>) -> Result<Model> {
+///
+/// # Errors
+/// As for [`fit`], and for workers that fail.
+pub fn fit_remote(config: &Config, source: &RemoteSource<'_>, runner: &Cluster<'_>) -> Result<Model> {
     fit_on(config, source, runner)
 }
 
-/// With every feature divided by its robust scale.
-fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Model> {
+fn run_on<R: Runner>(plan: &Plan, source: &dyn Source, runner: &R) -> Result<Model> {
+    let (config, solver) = (plan.request.config(), plan.solver);
+    if let Method::Other(_) = config.method {
+        return Err(Error::invalid_argument(format!(
+            "the method {} belongs to another crate; fit it with the crate that defines it",
+            config.method.name()
+        )));
+    }
+    let before = runner.passes();
+    let data = Finite::check(source, runner)?;
+    let embedding = match config.scaling {
+        Scaling::None => fit_counted(config, solver, &data, runner)?,
+        Scaling::Mad => fit_scaled(config, solver, source, runner)?,
+    };
+    Ok(embedding.into_model(plan.request.given(), source.shape(), runner.passes() - before))
+}
+
+/// The fit with every feature divided by its robust scale.
+fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Embedding> {
     let (scale, warning) = feature_scales::scales(source, runner)?;
-    let scaled = Changed::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
+    let scaled = MappedSource::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
     let mut inner = config.clone();
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
     }
     // Division may overflow, so that scaled data are checked again.
-    let mut model = fit_counted(&inner, solver, &Finite::check(&scaled, runner)?, runner)?;
-    model.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
-    model.shape = source.shape().clone();
-    model.scale = Some(scale);
-    model.warnings.extend(warning);
-    Ok(model)
+    let mut embedding = fit_counted(&inner, solver, &Finite::check(&scaled, runner)?, runner)?;
+    embedding.subspace.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
+    embedding.subspace.scale = Some(scale);
+    embedding.report.warnings.extend(warning);
+    Ok(embedding)
 }
 
-/// With the number of components found where it is not given.
-fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Model> {
-    let most = config.components.at_most(data.source.shape());
-    let chosen = match config.components {
-        Components::Count(_) => None,
-        Components::Auto => Some(component_count::standing_out(config, solver, data.source, runner)?),
-        Components::Share(fraction) => return fit_fraction(config, fraction, solver, data, runner),
+/// The fit with the number of components found where it is not given.
+fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+    let most = config.n_components.at_most(data.source.shape());
+    let choice = match config.n_components {
+        ComponentCount::Count(_) => None,
+        ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data.source, runner)?),
+        ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
-    let d = chosen.as_ref().map_or(most, |chosen| chosen.components);
-    let mut model = fit_cells(config, d, solver, data, runner)?;
-    model.chosen = chosen.map(|chosen| chosen.reason);
-    Ok(model)
+    let d = choice.as_ref().map_or(most, |choice| choice.components);
+    let mut embedding = fit_cells(config, d, solver, data, runner)?;
+    embedding.report.n_components_reason = choice.map(|choice| choice.reason);
+    Ok(embedding)
 }
 
-/// With as few components as explain a fraction of the total variance. A fit of many components proposes their number; the
-/// fit of that number has variances and a total of its own, so it confirms the number or raises it.
+/// The fit with the smallest number of components that explains a fraction of the total variance. A fit of many components
+/// proposes their number; the fit of that number has variances and a total of its own, so it confirms the number or raises it.
 fn fit_fraction<R: Runner>(
     config: &Config,
     fraction: f64,
     solver: Solver,
     data: &Finite<'_>,
     runner: &R,
-) -> Result<Model> {
-    let mut most = config.components.at_most(data.source.shape());
+) -> Result<Embedding> {
+    let mut most = config.n_components.at_most(data.source.shape());
     let widest = loop {
         match fit_cells(config, most, solver, data, runner) {
-            Err(Error::RankExceeded { rank, .. }) if (1..most).contains(&rank) => most = rank,
-            model => break model?,
+            Err(Error::RankTooSmall { rank, .. }) if (1..most).contains(&rank) => most = rank,
+            embedding => break embedding?,
         }
     };
-    let mut d = component_count::reaching(fraction, &widest.variances, total(&widest)).unwrap_or(most);
-    let mut model = loop {
+    let count = |variances: &[f64], total: f64| component_count::by_variance_fraction(fraction, variances, total);
+    let proposed = &widest.diagnostics.explained_variance;
+    let mut d = count(proposed, widest.total_variance()).unwrap_or(most);
+    let mut embedding = loop {
         if d >= most {
             break widest;
         }
-        let model = fit_cells(config, d, solver, data, runner)?;
-        if component_count::reaching(fraction, &model.variances, total(&model)).is_some() {
-            break model;
+        let embedding = fit_cells(config, d, solver, data, runner)?;
+        let total = embedding.total_variance();
+        if count(&embedding.diagnostics.explained_variance, total).is_some() {
+            break embedding;
         }
-        d = component_count::reaching(fraction, &widest.variances, total(&model)).unwrap_or(most).max(d + 1);
+        d = count(proposed, total).unwrap_or(most).max(d + 1);
     };
     let kind = if is_classical(config) { "total" } else { "robust" };
-    model.chosen = Some(component_count::reason(fraction, &model.variances, total(&model), kind));
-    Ok(model)
+    let variances = &embedding.diagnostics.explained_variance;
+    let reason = component_count::reason(fraction, variances, embedding.total_variance(), kind);
+    embedding.report.n_components_reason = Some(reason);
+    Ok(embedding)
 }
 
-fn total(model: &Model) -> f64 {
-    model.total_variance.unwrap_or(f64::NAN)
-}
-
-fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Model> {
+fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
     match config.cells {
         Cells::Keep => embed(config, d, solver, data, runner),
         Cells::Clean => cells::clean(config, d, solver, data, runner),

@@ -1,93 +1,104 @@
-//! The plan: which solver, how many passes, how many bytes, how much memory, before anything heavy happens.
+//! The plan of a fit: solver, passes, bytes read and peak memory, before the first pass.
 
-use super::cost::{Costs, DECIDING_THREADS, Step};
+use super::cost::{Costs, DECIDING_THREADS, PlanStep};
 use crate::config::Config;
 use crate::config::options::Solver;
 use crate::config::request::Request;
 use crate::data::source::{Shape, Source};
 use crate::engine::grid::Grid;
+use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 
-/// What a fit will do and cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The course and the cost of a fit, estimated from the shape of the data.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
+    /// The checked configuration.
+    pub request: Request,
     /// The solver that will run.
     pub solver: Solver,
     /// Passes over the data; an estimate where an iteration decides.
     pub passes: usize,
     /// Bytes of samples that will be read.
     pub bytes_read: u64,
-    /// The most memory that will be allocated at once: all but data in memory and mapped files. It grows with the threads,
-    /// and may be over the limit, which is compared with the memory of one thread.
+    /// Peak of the allocated memory, without data in memory and mapped files. It grows with the number of threads and may
+    /// exceed the memory limit, which applies to one thread.
     pub peak_memory_bytes: u64,
-    /// Rows of a block.
+    /// Rows per block.
     pub block_rows: usize,
     /// The stages, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 impl Plan {
-    /// The plan for data of this shape on this many threads; rejects what cannot be done, with numbers.
+    /// The plan for data of this shape on this many threads.
+    ///
+    /// # Errors
+    /// For a configuration that does not suit the shape or its memory limit.
     pub fn new(config: &Config, shape: &Shape, threads: usize) -> Result<Self> {
-        Self::of(&Request::new(config, shape, true)?, shape, threads, |_| 0)
+        Self::of(Request::new(config, shape, true)?, shape, threads, |_| 0)
     }
 
-    /// The plan for these data, with the memory that serving them takes.
+    /// The plan for a source, with the memory of its buffers.
+    ///
+    /// # Errors
+    /// For a configuration that does not suit the shape or its memory limit.
     pub fn for_source(config: &Config, source: &dyn Source, threads: usize) -> Result<Self> {
         let request = Request::new(config, source.shape(), true)?;
-        Self::of(&request, source.shape(), threads, |threads| source.held_bytes(threads))
+        Self::of(request, source.shape(), threads, |threads| source.buffer_bytes(threads))
     }
 
-    /// The plan of a request; `source_bytes` is the memory that serving blocks to some threads takes.
-    pub(crate) fn of(
-        request: &Request<'_>,
+    /// The plan for a source on a runner.
+    ///
+    /// # Errors
+    /// For a configuration that does not suit the shape, the runner or its memory limit.
+    pub fn on(config: &Config, source: &dyn Source, runner: &impl Runner) -> Result<Self> {
+        let request = Request::new(config, source.shape(), runner.supports_pairs())?;
+        Self::of(request, source.shape(), runner.threads(), |threads| source.buffer_bytes(threads))
+    }
+
+    /// The plan of a method of another crate from its steps.
+    pub fn from_steps(
+        request: Request,
+        solver: Solver,
         shape: &Shape,
-        threads: usize,
-        source_bytes: impl Fn(usize) -> u64,
-    ) -> Result<Self> {
+        steps: Vec<PlanStep>,
+        peak_memory_bytes: u64,
+    ) -> Self {
+        Self {
+            request,
+            solver,
+            passes: steps.iter().map(|step| step.passes).sum(),
+            bytes_read: steps.iter().map(|step| step.bytes).sum(),
+            peak_memory_bytes,
+            block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
+            steps,
+        }
+    }
+
+    /// The plan of a request; `source_bytes` is the memory of the source's buffers for a number of threads.
+    fn of(request: Request, shape: &Shape, threads: usize, source_bytes: impl Fn(usize) -> u64) -> Result<Self> {
         let (config, solvers) = (request.config(), request.solvers());
         let on = |threads: usize| Costs { config, shape, threads, source_bytes: source_bytes(threads) };
         let deciding = on(DECIDING_THREADS);
         let solver = match config.solver {
             Solver::Auto => deciding.cheapest(solvers),
-            asked => asked,
+            given => given,
         };
         let least = deciding.memory(solver);
         if let Some(limit) = config.memory_limit
             && least > limit
         {
-            return Err(Error::asked(format!(
-                "the fit needs about {} with the {} solver on one thread but may use {}; allow more{}",
-                size(least),
-                solver.name(),
-                size(limit),
-                match deciding.leanest(solvers) {
-                    lean if deciding.memory(lean) < least =>
-                        format!(", or use the {} solver, which needs {}", lean.name(), size(deciding.memory(lean))),
-                    _ => String::new(),
-                }
-            )));
+            return Err(Error::OverMemory {
+                needed: least,
+                limit,
+                with: format!("the {} solver on one thread", solver.name()),
+                alternative: Some(deciding.min_memory_solver(solvers))
+                    .map(|lean| (lean.name(), deciding.memory(lean)))
+                    .filter(|(_, bytes)| *bytes < least),
+            });
         }
         let costs = on(threads.max(1));
-        let peak_memory_bytes = costs.memory(solver);
-        let steps = costs.steps(solver);
-        Ok(Self {
-            solver,
-            passes: steps.iter().map(|s| s.passes).sum(),
-            bytes_read: steps.iter().map(|s| s.bytes).sum(),
-            peak_memory_bytes,
-            block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
-            steps,
-        })
-    }
-}
-
-/// Bytes in words.
-pub fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
-        _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
+        let (steps, peak_memory_bytes) = (costs.steps(solver), costs.memory(solver));
+        Ok(Self::from_steps(request, solver, shape, steps, peak_memory_bytes))
     }
 }

@@ -1,7 +1,7 @@
 //! A screen without a fit, as a step before any estimator: the support, the measure of each sample, and the same measure
 //! for new samples.
 //!
-//! | screen | measure | trusted |
+//! | screen | measure | support |
 //! |---|---|---|
 //! | cone | the angle to the pivot, in degrees | within the cone |
 //! | outlyingness | o, the largest standardised distance along the directions | o^(2/3) within 97.5 % of the bulk, were it normal |
@@ -21,28 +21,28 @@ use crate::config::screen::{Cosine, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, FarthestAlong, Projection, Units};
+use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::model::Model;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::NORMAL_975;
-use crate::screen::cone::{self, Directed};
-use crate::screen::outlyingness::{self, Gauge, bulk_limit};
+use crate::screen::cone::{self, ConeInput};
+use crate::screen::outlyingness::{self, ProjectionStats, bulk_limit};
 use crate::screen::report::ConeReport;
 use crate::screen::unit_directions::unit_directions;
 
-/// What a screen found, and how it measures.
+/// The result of a screen, which also measures new samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FittedScreen {
-    /// Which samples are trusted.
-    pub kept: Vec<bool>,
-    /// The measure of each sample: larger is worse; not a number for a sample at the center of a cone.
+    /// The support: true for the samples that the screen selects.
+    pub support: Vec<bool>,
+    /// The measure of each sample: larger is worse; NaN for a sample at the center of a cone.
     pub measures: Vec<f64>,
-    /// The largest measure that is trusted.
+    /// The largest measure within the support.
     pub cutoff: f64,
-    /// What the cone found, when there was one.
+    /// The pivot and tau of the cone screen.
     pub cone: Option<ConeReport>,
-    /// What the user should know.
+    /// Warnings of the screen.
     pub warnings: Vec<String>,
     features: usize,
     rule: Rule,
@@ -50,45 +50,45 @@ pub struct FittedScreen {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum Rule {
-    Everyone,
+    None,
     Cone { center: Vec<f64>, pivot: Matrix, cosine: Cosine },
-    Outlyingness(Vec<Gauge>),
+    Outlyingness(Vec<ProjectionStats>),
 }
 
 /// Runs the screen of a configuration alone; its center and seed count, its number of components does not.
 pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
-    Request::new(config, source.shape(), runner.meets_pairs())?;
+    Request::new(config, source.shape(), runner.supports_pairs())?;
     let mut warnings = Vec::new();
     let data = Finite::check(source, runner)?;
     let mut found = match &config.screen {
-        Screen::Everyone => FittedScreen {
-            kept: vec![true; source.shape().samples],
+        Screen::None => FittedScreen {
+            support: vec![true; source.shape().samples],
             measures: vec![0.0; source.shape().samples],
             cutoff: f64::INFINITY,
             cone: None,
             warnings: Vec::new(),
             features: source.shape().features,
-            rule: Rule::Everyone,
+            rule: Rule::None,
         },
         Screen::Cone(cone) => {
             let (center, warning) = center::by_passes(&config.center, &data, config.seed, runner)?;
             warnings.extend(warning);
-            let directed = Directed { source, center: &center, cosines: None, speaks: None, seed: config.seed };
-            let (report, kept) = cone::screen(cone, &directed, runner)?;
+            let directed = ConeInput { source, center: &center, cosines: None, active: None, seed: config.seed };
+            let (report, support) = cone::screen(cone, &directed, runner)?;
             let pivot = unit_directions(&[report.pivot], &center, source)?;
             warnings.extend(report.doubt());
             let rule = Rule::Cone { center, pivot, cosine: cone.cosine };
             FittedScreen {
-                kept,
+                support,
                 measures: Vec::new(),
-                cutoff: report.angle_degrees,
+                cutoff: report.max_angle,
                 cone: Some(report),
                 warnings: Vec::new(),
                 features: source.shape().features,
                 rule,
             }
         }
-        Screen::Outlyingness(screen) => without_outlying(screen, config.seed, source, runner)?,
+        Screen::Outlyingness(screen) => fit_screened(screen, config.seed, source, runner)?,
     };
     if found.measures.is_empty() {
         found.measures = found.measure(source, runner)?;
@@ -97,19 +97,14 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
     Ok(found)
 }
 
-fn without_outlying<R: Runner>(
-    screen: &Outlyingness,
-    seed: u64,
-    source: &dyn Source,
-    runner: &R,
-) -> Result<FittedScreen> {
+fn fit_screened<R: Runner>(screen: &Outlyingness, seed: u64, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
     // A screen has no components; one is the least that a majority is reckoned with.
     let h = outlyingness::majority(source.shape().samples, 1);
     let mut gauges = Vec::new();
     let outlying = outlyingness::measured(screen, 1, source, seed, runner, |gauge| gauges.push(gauge))?;
     let cutoff = bulk_limit(&outlying.values, h, NORMAL_975).powf(1.5);
     Ok(FittedScreen {
-        kept: outlying.values.iter().map(|o| *o <= cutoff).collect(),
+        support: outlying.values.iter().map(|o| *o <= cutoff).collect(),
         measures: outlying.values,
         cutoff,
         cone: None,
@@ -119,7 +114,7 @@ fn without_outlying<R: Runner>(
     })
 }
 
-/// Angles of samples to a direction, in degrees; not a number for a sample at the center.
+/// Angles of samples to a direction, in degrees; NaN for a sample at the center.
 fn angles<R: Runner>(
     center: &[f64],
     pivot: &Matrix,
@@ -127,7 +122,7 @@ fn angles<R: Runner>(
     source: &dyn Source,
     runner: &R,
 ) -> Result<Vec<f64>> {
-    let directions = Directions::new(center, Weighting::InverseNorm, None);
+    let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
     let cosines = Projection::new(directions, pivot, Units::Direction, Precision::Double, source.shape().element);
     let found = runner.run(&cosines, source)?;
     let mut values = found.values.into_iter();
@@ -135,27 +130,27 @@ fn angles<R: Runner>(
         Cosine::Abs => c.abs().min(1.0).acos().to_degrees(),
         Cosine::Signed => c.clamp(-1.0, 1.0).acos().to_degrees(),
     };
-    let of = |speaks: &bool| if *speaks { values.next().map_or(f64::NAN, angle) } else { f64::NAN };
-    Ok(found.speaks.iter().map(of).collect())
+    let of = |active: &bool| if *active { values.next().map_or(f64::NAN, angle) } else { f64::NAN };
+    Ok(found.active.iter().map(of).collect())
 }
 
 impl Model {
-    /// Angles of the samples of the fit to the pivot of the cone, in degrees, seen from the model's center; not a number
+    /// Angles of the samples of the fit to the pivot of the cone, in degrees, relative to the model's center; NaN
     /// for a sample there. `source` is the data of the fit, since a model does not hold the pivot itself.
     pub fn cone_angles<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
         self.check_width(source.shape())?;
-        let (Some(report), Screen::Cone(cone)) = (&self.cone, &self.config.screen) else {
-            return Err(Error::asked("this model has no cone; fit one with the cone as its screen"));
+        let (Some(report), Screen::Cone(cone)) = (&self.report.cone, &self.config.screen) else {
+            return Err(Error::invalid_argument("this model has no cone; fit one with the cone as its screen"));
         };
         let samples = source.shape().samples;
-        if samples != self.kept.len() {
-            return Err(Error::asked(format!(
+        if samples != self.report.support.len() {
+            return Err(Error::invalid_argument(format!(
                 "the model was fitted on {} samples but the data have {samples}; give the data of the fit",
-                self.kept.len()
+                self.report.support.len()
             )));
         }
-        let pivot = unit_directions(&[report.pivot], &self.center, source)?;
-        angles(&self.center, &pivot, cone.cosine, source, runner)
+        let pivot = unit_directions(&[report.pivot], &self.subspace.center, source)?;
+        angles(&self.subspace.center, &pivot, cone.cosine, source, runner)
     }
 }
 
@@ -164,20 +159,20 @@ impl FittedScreen {
     pub fn measure<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
         let shape = source.shape();
         if shape.features != self.features {
-            return Err(Error::asked(format!(
+            return Err(Error::invalid_argument(format!(
                 "the screen has {} features but the data have {}; use data of the same width",
                 self.features, shape.features
             )));
         }
         Finite::check(source, runner)?;
         match &self.rule {
-            Rule::Everyone => Ok(vec![0.0; shape.samples]),
+            Rule::None => Ok(vec![0.0; shape.samples]),
             Rule::Cone { center, pivot, cosine } => angles(center, pivot, *cosine, source, runner),
             Rule::Outlyingness(gauges) => {
                 let mut most = vec![0.0f64; shape.samples];
-                for Gauge { point, vectors, spreads, flat } in gauges {
-                    let directions = Directions::new(point, Weighting::Uniform, None);
-                    let farthest = FarthestAlong::new(directions, vectors, spreads.clone(), *flat, shape.element);
+                for ProjectionStats { point, vectors, spreads, flat } in gauges {
+                    let directions = WeightedRows::new(point, Weighting::Uniform, None);
+                    let farthest = MaxOutlyingness::new(directions, vectors, spreads.clone(), *flat, shape.element);
                     let own = runner.run(&farthest, source)?;
                     most.iter_mut().zip(own).for_each(|(o, own)| *o = o.max(own));
                 }

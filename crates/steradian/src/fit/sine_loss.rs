@@ -16,13 +16,13 @@ pub(crate) const STEPS: usize = 5;
 /// delta: sines below count as this, so that a sample on the subspace does not take all the weight.
 const LEAST_SINE: f64 = 1e-6;
 
-/// What the steps make small, over the samples that speak.
-pub(crate) fn objective(sines: &[f64], lengths: &[f64], kept: Option<&[bool]>) -> f64 {
-    let speaks = |i: usize| lengths[i] > 0.0 && kept.is_none_or(|kept| kept[i]);
+/// The objective that the steps minimize, over the active samples.
+pub(crate) fn objective(sines: &[f64], lengths: &[f64], support: Option<&[bool]>) -> f64 {
+    let active = |i: usize| lengths[i] > 0.0 && support.is_none_or(|support| support[i]);
     let smoothed = |sine: f64| {
         if sine >= LEAST_SINE { sine } else { sine * sine / (2.0 * LEAST_SINE) + LEAST_SINE / 2.0 }
     };
-    sines.iter().enumerate().filter(|(i, _)| speaks(*i)).map(|(_, sine)| smoothed(*sine)).sum()
+    sines.iter().enumerate().filter(|(i, _)| active(*i)).map(|(_, sine)| smoothed(*sine)).sum()
 }
 
 /// The factor of each sample's weight in the next step.

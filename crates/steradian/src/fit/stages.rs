@@ -7,40 +7,41 @@
 //! | eq. (2): u = x / norm(x) | directions, inside every later pass |
 //! | eq. (4): top-d eigenvectors of U U' | decompose |
 //!
-//! With the outlyingness screen, center, flags and decomposition take turns (`rounds.rs`).
+//! With the outlyingness screen, support, center and decomposition alternate (`rounds.rs`).
 
-use super::assemble::{Subspace, build, measure};
-use super::backend::Around;
-use super::gram_backend::WithinMatrix;
-use super::pass_backend::ByPasses;
-use super::rounds::{Fitted, Wanted};
+use super::assemble::{Embedding, Solved, measure};
+use super::backend::FitWeights;
+use super::gram_backend::GramBackend;
+use super::pass_backend::PassBackend;
+use super::rounds::{CenteredFit, SubspaceFit};
+use super::route::Route;
 use super::sine_loss;
 use crate::center::{
     self,
     mean::{self, Finite},
 };
 use crate::config::Config;
-use crate::config::options::{Components, Loss, Solver, Weighting};
+use crate::config::options::{ComponentCount, Loss, Solver, Weighting};
 use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, DistancesSum};
-use crate::model::{Certificate, Model};
-use crate::screen::cone::{self, Directed};
+use crate::folds::{SampleDistances, WeightedRows};
+use crate::model::{Certificate, FitReport};
+use crate::screen::cone::{self, ConeInput};
 use crate::screen::report::ConeReport;
 use crate::solver::certificate::Certified;
 use crate::solver::decompose::{Decomposer, require_directions};
-use crate::solver::gram::{self, Cosines};
+use crate::solver::gram::{self, GramMatrix};
 
 /// Fits `d` components to all samples of a source.
-pub(crate) fn embed<R: Runner>(
+pub(super) fn embed<R: Runner>(
     config: &Config,
     d: usize,
     solver: Solver,
     data: &Finite<'_>,
     runner: &R,
-) -> Result<Model> {
+) -> Result<Embedding> {
     let source = data.source;
     let decomposer = Decomposer { solver, d, tolerance: config.tolerance, seed: config.seed, source, runner };
     let fit = Fit {
@@ -49,10 +50,10 @@ pub(crate) fn embed<R: Runner>(
         source,
         runner,
         decomposer,
+        route: Route::new(config, source.shape(), solver),
         d,
         warnings: Vec::new(),
         objective: Vec::new(),
-        passes_before: runner.passes(),
         measured: None,
     };
     fit.run()
@@ -64,80 +65,77 @@ struct Fit<'a, R> {
     source: &'a dyn Source,
     runner: &'a R,
     decomposer: Decomposer<'a, R>,
+    route: Route,
     d: usize,
     warnings: Vec<String>,
     /// The sum of sines before each step of the last refinement, and after all of them.
     objective: Vec<f64>,
-    passes_before: usize,
-    /// How all samples lie to the subspace, where the solver knows it without a pass.
-    measured: Option<DistancesSum>,
+    /// Distances of all samples from the subspace, where the solver has them without a pass.
+    measured: Option<SampleDistances>,
 }
 
-/// A subspace around a center, and whose it is.
-struct Found {
+/// A subspace about a center, and the samples that a screen selected for it.
+struct EmbedResult {
     center: Vec<f64>,
     certified: Certified,
-    kept: Option<Vec<bool>>,
+    screened: Option<Vec<bool>>,
     cone: Option<ConeReport>,
 }
 
 impl<R: Runner> Fit<'_, R> {
-    fn run(mut self) -> Result<Model> {
+    fn run(mut self) -> Result<Embedding> {
         let found = match &self.config.screen {
-            Screen::Everyone => {
+            Screen::None => {
                 let (center, cosines) = self.find_center()?;
                 let certified = self.fit_directions(&center, None, cosines)?;
-                Found { center, certified, kept: None, cone: None }
+                EmbedResult { center, certified, screened: None, cone: None }
             }
             Screen::Cone(cone) => self.within_cone(cone)?,
-            Screen::Outlyingness(screen) => self.without_outlying(screen)?,
+            Screen::Outlyingness(screen) => self.fit_screened(screen)?,
         };
         self.check_rank(&found.certified, &found.center)?;
-        self.model(found)
+        self.parts(found)
     }
 
-    fn within_cone(&mut self, cone: &Cone) -> Result<Found> {
+    fn within_cone(&mut self, cone: &Cone) -> Result<EmbedResult> {
         let (mut center, mut cosines) = self.find_center()?;
-        let (report, kept) = self.screen(cone, &center, &mut cosines)?;
+        let (report, support) = self.screen(cone, &center, &mut cosines)?;
         if cone.recenter {
-            center = mean::mean(self.source, Some(&kept), self.runner)?;
+            center = mean::mean(self.source, Some(&support), self.runner)?;
             cosines = None;
         }
-        let certified = self.fit_directions(&center, Some(&kept), cosines)?;
-        Ok(Found { center, certified, kept: Some(kept), cone: Some(report) })
+        let certified = self.fit_directions(&center, Some(&support), cosines)?;
+        Ok(EmbedResult { center, certified, screened: Some(support), cone: Some(report) })
     }
 
-    fn without_outlying(&mut self, screen: &Outlyingness) -> Result<Found> {
-        let (wanted, mut warnings) = (self.wanted(), Vec::new());
-        let screened = match WithinMatrix::new(self.config, &self.decomposer, &mut warnings)? {
-            Some(mut within) => wanted.without_outlying(screen, &mut within)?,
-            None => {
-                let mut passes = ByPasses::new(self.config, &self.decomposer, &mut warnings);
-                wanted.without_outlying(screen, &mut passes)?
-            }
+    fn fit_screened(&mut self, screen: &Outlyingness) -> Result<EmbedResult> {
+        let (fit, mut warnings) = (self.subspace_fit(), Vec::new());
+        let screened = if self.route == Route::GramRounds {
+            fit.fit_screened(screen, &mut GramBackend::new(self.config, &self.decomposer, &mut warnings)?)?
+        } else {
+            fit.fit_screened(screen, &mut PassBackend::new(self.config, &self.decomposer, &mut warnings))?
         };
         self.warnings.extend(screened.warning);
         self.warnings.extend(warnings);
         let (center, certified) = self.take(screened.fitted);
-        Ok(Found { center, certified, kept: Some(screened.kept), cone: None })
+        Ok(EmbedResult { center, certified, screened: Some(screened.support), cone: None })
     }
 
-    fn wanted(&self) -> Wanted {
+    fn subspace_fit(&self) -> SubspaceFit {
         let Config { weighting, loss, .. } = *self.config;
-        Wanted { samples: self.source.shape().samples, d: self.d, weighting, loss }
+        SubspaceFit { samples: self.source.shape().samples, d: self.d, weighting, loss }
     }
 
-    fn take(&mut self, fitted: Fitted) -> (Vec<f64>, Certified) {
+    fn take(&mut self, fitted: CenteredFit) -> (Vec<f64>, Certified) {
         self.objective = fitted.objective;
         self.measured = fitted.decomposed.measured;
         (fitted.center, fitted.decomposed.certified)
     }
 
-    /// The center, and with it the n x n matrix where the center is found within that.
-    fn find_center(&mut self) -> Result<(Vec<f64>, Option<Cosines>)> {
-        let (config, shape) = (self.config, self.source.shape());
-        let within_matrix = self.decomposer.solver == Solver::Gram && gram::finds_center(&config.center, shape.element);
-        if within_matrix {
+    /// The center, and with it the Gram matrix where the center is found within that.
+    fn find_center(&mut self) -> Result<(Vec<f64>, Option<GramMatrix>)> {
+        let config = self.config;
+        if self.route == (Route::Gram { center_within: true }) {
             let weighting = self.matrix_weighting();
             let (center, cosines) = gram::with_center(
                 &config.center,
@@ -154,11 +152,11 @@ impl<R: Runner> Fit<'_, R> {
         Ok((center, None))
     }
 
-    /// The first use of the matrix is the cone's, where there is one, and that is about directions.
+    /// The weighting of the Gram matrix: a cone, which uses it first, compares unit directions.
     fn matrix_weighting(&self) -> Weighting {
         match &self.config.screen {
             Screen::Cone(_) => Weighting::InverseNorm,
-            Screen::Everyone | Screen::Outlyingness(_) => self.config.weighting,
+            Screen::None | Screen::Outlyingness(_) => self.config.weighting,
         }
     }
 
@@ -166,63 +164,67 @@ impl<R: Runner> Fit<'_, R> {
         &mut self,
         cone: &Cone,
         center: &[f64],
-        cosines: &mut Option<Cosines>,
+        cosines: &mut Option<GramMatrix>,
     ) -> Result<(ConeReport, Vec<bool>)> {
         if self.decomposer.solver == Solver::Gram && cosines.is_none() {
-            let directions = Directions::new(center, Weighting::InverseNorm, None);
+            let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
             *cosines = Some(gram::direct(&directions, self.source, self.runner)?);
         }
-        let (matrix, speaks) = match cosines {
-            Some(cosines) => (Some(&cosines.matrix), Some(&cosines.speaks[..])),
+        let (matrix, active) = match cosines {
+            Some(cosines) => (Some(&cosines.matrix), Some(&cosines.active[..])),
             None => (None, None),
         };
-        let directed = Directed { source: self.source, center, cosines: matrix, speaks, seed: self.config.seed };
-        let (report, kept) = cone::screen(cone, &directed, self.runner)?;
+        let directed = ConeInput { source: self.source, center, cosines: matrix, active, seed: self.config.seed };
+        let (report, support) = cone::screen(cone, &directed, self.runner)?;
         self.warnings.extend(report.doubt());
-        let (inside, n) = (kept.iter().filter(|&&k| k).count(), kept.len());
+        let (inside, n) = (support.iter().filter(|&&active| active).count(), support.len());
         if 2 * inside < n {
             self.warnings.push(format!(
-                "the cone of {:.1} degrees kept {inside} of {n} samples ({:.0} %), fewer than half; widen it with a larger angle",
-                report.angle_degrees,
+                "the cone of {:.1} degrees contains {inside} of {n} samples ({:.0} %), fewer than half; use a larger max_angle",
+                report.max_angle,
                 100.0 * inside as f64 / n as f64
             ));
         }
-        if inside < self.d && matches!(self.config.components, Components::Share(_)) {
-            return Err(Error::RankExceeded { n_components: self.d, rank: inside, of: "the samples in the cone" });
+        if inside < self.d && matches!(self.config.n_components, ComponentCount::VarianceFraction(_)) {
+            return Err(Error::RankTooSmall { n_components: self.d, rank: inside, of: "the samples in the cone" });
         }
         if inside < self.d {
-            return Err(Error::asked(format!(
-                "the cone of {:.1} degrees kept {inside} samples, too few for n_components = {}; widen the angle",
-                report.angle_degrees, self.d
-            )));
+            return Err(Error::invalid_parameter(
+                "max_angle",
+                format!(
+                    "the cone of {:.1} degrees contains {inside} samples, too few for n_components = {}; use a larger max_angle",
+                    report.max_angle, self.d
+                ),
+            ));
         }
         if self.config.weighting != Weighting::InverseNorm {
             *cosines = None;
         }
-        Ok((report, kept))
+        Ok((report, support))
     }
 
-    /// The wanted subspace of the directions around a center.
+    /// The subspace of the weighted samples about a center.
     fn fit_directions(
         &mut self,
         center: &Vec<f64>,
-        kept: Option<&[bool]>,
-        cosines: Option<Cosines>,
+        support: Option<&[bool]>,
+        cosines: Option<GramMatrix>,
     ) -> Result<Certified> {
         let weighting = self.config.weighting;
         if self.config.loss == Loss::SquaredCosine {
-            let found = self.decomposer.exactly(Directions::new(center, weighting, kept), cosines, None)?;
+            let found =
+                self.decomposer.solve_certified(WeightedRows::new(center, weighting, support), cosines, None)?;
             self.measured = found.measured;
             return Ok(found.certified);
         }
-        let wanted = self.wanted();
-        let mut passes = ByPasses::new(self.config, &self.decomposer, &mut self.warnings);
-        let around = Around { point: center, weighting, kept, factors: None };
-        let fitted = wanted.fit(&around, None, &mut passes)?;
+        let fit = self.subspace_fit();
+        let mut passes = PassBackend::new(self.config, &self.decomposer, &mut self.warnings);
+        let around = FitWeights { point: center, weighting, support, factors: None };
+        let fitted = fit.fit(&around, None, &mut passes)?;
         Ok(self.take(fitted).1)
     }
 
-    /// Refuses more components than the data have directions.
+    /// Rejects more components than the rank of the data.
     fn check_rank(&self, found: &Certified, center: &[f64]) -> Result<()> {
         let (shape, d) = (self.source.shape(), self.d);
         let largest = found.values.first().copied().unwrap_or(0.0);
@@ -235,56 +237,49 @@ impl<R: Runner> Fit<'_, R> {
         let limit = shape.samples.max(shape.features) as f64 * f64::EPSILON * largest;
         let rank = found.values.iter().filter(|&&l| l > limit).count();
         if rank < d {
-            return Err(Error::RankExceeded { n_components: d, rank, of: "the centered data" });
+            return Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" });
         }
         Ok(())
     }
 
-    /// What the model knows beyond the subspace: variances along the components, who spoke, cutoffs. One pass, or none
-    /// where scores are there.
-    fn model(mut self, found: Found) -> Result<Model> {
+    /// The parts of the result: variances along the components, support, cutoffs. One pass, or none where the solver has the
+    /// distances.
+    fn parts(mut self, found: EmbedResult) -> Result<Embedding> {
         let (config, d) = (self.config, self.d);
-        let Found { center, certified, kept, cone } = found;
+        let EmbedResult { center, certified, screened, cone } = found;
         let vectors = certified.vectors.first_columns(d);
         let measured = match self.measured.take() {
             Some(measured) => measured,
-            None => measure(config, &center, &vectors, kept.as_deref(), self.source, self.runner)?,
+            None => measure(config, &center, &vectors, screened.as_deref(), self.source, self.runner)?,
         };
         if config.loss == Loss::Sine {
-            self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, kept.as_deref()));
+            self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, screened.as_deref()));
         }
         let converged = certified.sine_bound <= config.tolerance;
         if !converged {
             let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
             self.warnings.push(format!(
-                "the subspace is certain only to a sine of {:.1e}, not {:.1e}: eigenvalues {d} and {} are {inside:.6e} and \
-                 {outside:.6e}, a relative gap of {:.1e}; ask for another number of components",
+                "not converged: sine bound {:.1e} > tolerance {:.1e}; eigenvalues {d} and {} ({inside:.4e}, {outside:.4e}) differ \
+                 by {:.1} %: increase the tolerance or change the number of components",
                 certified.sine_bound,
                 config.tolerance,
                 d + 1,
-                (inside - outside) / inside
+                100.0 * (inside - outside) / inside
             ));
         }
         // With uniform weights every sample is active, also one at the center.
-        let all = config.weighting == Weighting::Uniform && config.screen == Screen::Everyone;
-        let active = || measured.lengths.iter().map(|length| all || *length > 0.0).collect();
-        let support = kept.clone().unwrap_or_else(active);
-        let mut model = build(
-            config,
-            self.source.shape(),
-            measured,
-            Subspace {
-                center,
-                vectors,
-                eigenvalues: Some(certified.values),
-                kept,
-                support,
-                certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
-                warnings: self.warnings,
-            },
-        );
-        (model.solver, model.cone, model.objective) = (self.decomposer.solver, cone, self.objective);
-        model.passes = self.runner.passes() - self.passes_before;
-        Ok(model)
+        let all = config.weighting == Weighting::Uniform && config.screen == Screen::None;
+        let active = || measured.lengths.iter().map(|norm| all || *norm > 0.0).collect();
+        let report = FitReport {
+            solver: self.decomposer.solver,
+            support: screened.clone().unwrap_or_else(active),
+            cone,
+            objective: self.objective,
+            certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
+            warnings: self.warnings,
+            ..FitReport::default()
+        };
+        let solved = Solved { center, vectors, eigenvalues: Some(certified.values), screened };
+        Ok(Embedding::new(config, solved, measured, report))
     }
 }

@@ -20,7 +20,7 @@
 use crate::config::Config;
 use crate::config::options::Weighting;
 use crate::config::screen::Screen;
-use crate::folds::DistancesSum;
+use crate::folds::SampleDistances;
 use crate::numeric::statistics::{bulk, robust_scale};
 
 /// Variances along the components, and the total variance of the same kind.
@@ -28,13 +28,13 @@ use crate::numeric::statistics::{bulk, robust_scale};
 pub(crate) struct Explained {
     pub variances: Vec<f64>,
     pub total: f64,
-    /// Whether these are of the covariance; else they are robust.
+    /// True if the variances are eigenvalues of the covariance, false if they are robust.
     pub classical: bool,
 }
 
-/// Whether eigenvalues are those of the covariance of all samples, and so are variances.
+/// True if the eigenvalues are those of the covariance of all samples, and with them the variances.
 pub(crate) fn is_classical(config: &Config) -> bool {
-    config.weighting == Weighting::Uniform && config.screen == Screen::Everyone
+    config.weighting == Weighting::Uniform && config.screen == Screen::None
 }
 
 impl Explained {
@@ -43,7 +43,7 @@ impl Explained {
     pub(crate) fn new(
         config: &Config,
         eigenvalues: Option<&[f64]>,
-        measured: &DistancesSum,
+        measured: &SampleDistances,
         support: Option<&[bool]>,
         d: usize,
     ) -> Self {
@@ -62,7 +62,7 @@ impl Explained {
         Self { variances, total, classical: true }
     }
 
-    fn robust(measured: &DistancesSum, support: Option<&[bool]>, d: usize) -> Self {
+    fn robust(measured: &SampleDistances, support: Option<&[bool]>, d: usize) -> Self {
         let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
         let variances: Vec<f64> = (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect();
         let active = |i: usize| measured.lengths[i] > 0.0 && support.is_none_or(|support| support[i]);

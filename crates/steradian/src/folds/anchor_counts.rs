@@ -1,19 +1,20 @@
-//! Anchor passes: counts of samples within a cone, candidates against a few stored samples, for successive elimination.
+//! Anchor passes: counts of pairs within a cone, between candidates and a few anchors in memory, for successive
+//! elimination.
 //!
-//! | question | fold | one pass gives |
+//! | counts | fold | result of one pass |
 //! |---|---|---|
-//! | how many anchors lie within the cone around each candidate? | [`AnchorCounts`] | two counts a candidate, in data order |
-//! | how many samples lie within the cone around each anchor? | [`ConeSizes`] | one count an anchor |
+//! | anchors within the cone around each candidate | [`AnchorCounts`] | two counts per candidate, in data order |
+//! | samples within the cone around each anchor | [`ConeSizes`] | one count per anchor |
 //!
-//! Both decide every pair as the pair pass does: in single precision where that suffices, else by the
-//! [rule](ConeRule). Cost: 2 m D flops for m anchors and a candidate; a tile of at most 256 x m cosines a thread.
+//! Both classify every pair as the pair pass does: in f32 if that suffices, else by the [predicate](ConePredicate).
+//! Cost: 2 m D flops per candidate for m anchors; a tile of at most 256 x m cosines per thread.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cone_rule::{ConeRule, Doubles, exact_cosine};
+use super::cone_predicate::{ConePredicate, Doubles, exact_cosine};
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::engine::fold::Fold;
@@ -21,29 +22,34 @@ use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
 use crate::numeric::linalg::add_outer_single;
 
-/// Some columns of the anchors' directions.
+/// Some columns of the directions of the anchors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Panel(#[serde(with = "packed")] Vec<f32>);
 
-/// Samples kept at hand with their directions; those without direction are left out, since nobody is near them.
+/// Samples in memory with their directions. Samples without direction are left out: no cone contains them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Anchors {
     indices: Vec<usize>,
     features: usize,
-    /// The samples as they are, row after row.
+    /// The samples, row by row.
     #[serde(with = "packed")]
     rows: Vec<f64>,
     #[serde(with = "packed")]
     weights: Vec<f64>,
-    /// Directions in single precision: for each panel of columns, row after row.
+    /// Directions in f32: for each panel of columns, row by row.
     panels: Vec<Panel>,
-    /// How many of them, which come first, lie within the cone around the leader.
+    /// Number of anchors within the cone around the leader; these come first.
     near_leader: usize,
 }
 
 impl Anchors {
-    /// Samples of these indices and numbers. Where a leader is given, the anchors within its cone come first.
-    pub fn new(rule: &ConeRule<'_>, indices: &[usize], rows: &[f64], leader: Option<(usize, &[f64])>) -> Result<Self> {
+    /// Anchors from the indices and values of samples. With a leader, the anchors within its cone come first.
+    pub fn new(
+        rule: &ConePredicate<'_>,
+        indices: &[usize],
+        rows: &[f64],
+        leader: Option<(usize, &[f64])>,
+    ) -> Result<Self> {
         let features = rule.directions().center().len();
         let block = Block::of_values(rows, indices.len(), features)?;
         let weights = rule.directions().weights(&block, 0..indices.len());
@@ -60,8 +66,8 @@ impl Anchors {
             }
             None => vec![false; indices.len()],
         };
-        let speaking = (0..indices.len()).filter(|&j| weights[j] > 0.0);
-        let (near, far): (Vec<usize>, Vec<usize>) = speaking.partition(|&j| is_near[j]);
+        let active = (0..indices.len()).filter(|&j| weights[j] > 0.0);
+        let (near, far): (Vec<usize>, Vec<usize>) = active.partition(|&j| is_near[j]);
         let (near_leader, order) = (near.len(), [near, far].concat());
         let mut anchors = Self {
             indices: order.iter().map(|&j| indices[j]).collect(),
@@ -75,7 +81,7 @@ impl Anchors {
         Ok(anchors)
     }
 
-    fn panel(&self, rule: &ConeRule<'_>, columns: Range<usize>) -> Panel {
+    fn panel(&self, rule: &ConePredicate<'_>, columns: Range<usize>) -> Panel {
         let mut out = vec![0.0; self.len() * columns.len()];
         if !self.is_empty() {
             rule.write_directions(&self.block(), 0..self.len(), columns, &self.weights, &mut out);
@@ -84,37 +90,44 @@ impl Anchors {
     }
 
     fn block(&self) -> Block<'_> {
-        Block::of_values(&self.rows, self.len(), self.features).expect("as many numbers as anchors have features")
+        Block::of_values(&self.rows, self.len(), self.features).expect("one row per anchor")
     }
 
-    /// How many have a direction.
+    /// Number of anchors.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// Whether none has a direction.
+    /// True if there are no anchors.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// The samples, in the order in which counts come.
+    /// Indices of the samples, in the order of the counts.
     pub fn indices(&self) -> &[usize] {
         &self.indices
     }
 
-    /// How many lie within the cone around the leader.
+    /// Number of anchors within the cone around the leader.
     pub fn near_leader(&self) -> usize {
         self.near_leader
     }
 
-    /// Meets some rows of a block: counts near pairs for each row (anchors near the leader, and others) and each anchor.
-    fn meet(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen, by_anchor: &mut [u32]) -> Vec<[u32; 2]> {
+    /// Counts the pairs within the cone between some rows of a block and all anchors, for each row (anchors within the
+    /// leader's cone, and others) and for each anchor.
+    fn compute_tile(
+        &self,
+        rule: &ConePredicate<'_>,
+        block: &Block<'_>,
+        active: &ActiveRows,
+        by_anchor: &mut [u32],
+    ) -> Vec<[u32; 2]> {
         let (m, bounds) = (self.len(), rule.bounds());
-        let mut by_row = vec![[0; 2]; chosen.rows.len()];
-        if m == 0 || chosen.rows.is_empty() {
+        let mut by_row = vec![[0; 2]; active.rows.len()];
+        if m == 0 || active.rows.is_empty() {
             return by_row;
         }
-        let tile = self.cosines(rule, block, chosen);
+        let tile = self.cosines(rule, block, active);
         let mut undecided = Vec::new();
         let (near, far) = by_anchor.split_at_mut(self.near_leader);
         for (i, row) in tile.chunks_exact(m).enumerate() {
@@ -131,10 +144,10 @@ impl Anchors {
         }
         let anchors = self.block();
         let mut weights = vec![0.0; block.rows()];
-        chosen.rows.iter().zip(&chosen.weights).for_each(|(&row, &w)| weights[row] = w);
+        active.rows.iter().zip(&active.weights).for_each(|(&row, &w)| weights[row] = w);
         let doubles = Doubles::new(rule, (block, &weights), (&anchors, &self.weights), &undecided);
         for (i, j) in undecided {
-            let row = chosen.rows[i];
+            let row = active.rows[i];
             let exact = || in_order(rule, (block, row, block.first() + row), (&anchors, j, self.indices[j]));
             if rule.near(doubles.cosine(row, j), exact) {
                 by_row[i][usize::from(j >= self.near_leader)] += 1;
@@ -144,17 +157,17 @@ impl Anchors {
         by_row
     }
 
-    /// Cosines in single precision: chosen rows x anchors.
-    fn cosines(&self, rule: &ConeRule<'_>, block: &Block<'_>, chosen: &Chosen) -> Vec<f32> {
-        let mut tile = vec![0.0; chosen.rows.len() * self.len()];
-        let mut left = vec![0.0; chosen.rows.len() * self.features.min(panel::COLUMNS)];
+    /// Cosines in f32: active rows x anchors.
+    fn cosines(&self, rule: &ConePredicate<'_>, block: &Block<'_>, active: &ActiveRows) -> Vec<f32> {
+        let mut tile = vec![0.0; active.rows.len() * self.len()];
+        let mut left = vec![0.0; active.rows.len() * self.features.min(panel::COLUMNS)];
         for (columns, anchors) in panel::panels(self.features).zip(&self.panels) {
             let width = columns.len();
-            let left = &mut left[..chosen.rows.len() * width];
-            for run in runs(&chosen.rows) {
-                let rows = chosen.rows[run.start]..chosen.rows[run.start] + run.len();
+            let left = &mut left[..active.rows.len() * width];
+            for run in runs(&active.rows) {
+                let rows = active.rows[run.start]..active.rows[run.start] + run.len();
                 let out = &mut left[run.start * width..run.end * width];
-                rule.write_directions(block, rows, columns.clone(), &chosen.weights[run], out);
+                rule.write_directions(block, rows, columns.clone(), &active.weights[run], out);
             }
             add_outer_single(&mut tile, left, &anchors.0, width);
         }
@@ -162,109 +175,108 @@ impl Anchors {
     }
 }
 
-/// The exact cosine, the sample that comes first in the data first, so that every way to meet a pair decides alike.
-fn in_order(rule: &ConeRule<'_>, a: (&Block<'_>, usize, usize), b: (&Block<'_>, usize, usize)) -> f64 {
+/// The exact cosine of a pair in data order, so that all passes classify the pair alike.
+fn in_order(rule: &ConePredicate<'_>, a: (&Block<'_>, usize, usize), b: (&Block<'_>, usize, usize)) -> f64 {
     let (first, second) = if a.2 <= b.2 { (a, b) } else { (b, a) };
     exact_cosine((first.0, first.1), (second.0, second.1), rule.directions().center())
 }
 
 /// Rows of a block that have a direction, and their weights.
-struct Chosen {
+struct ActiveRows {
     rows: Vec<usize>,
     weights: Vec<f64>,
 }
 
-impl Chosen {
-    fn new(rule: &ConeRule<'_>, block: &Block<'_>, asked: &[usize]) -> Self {
-        let weigh =
-            |run: Range<usize>| rule.directions().weights(block, asked[run.start]..asked[run.start] + run.len());
-        let weights: Vec<f64> = runs(asked).flat_map(weigh).collect();
-        let (rows, weights) = asked.iter().copied().zip(weights).filter(|(_, w)| *w > 0.0).unzip();
+impl ActiveRows {
+    fn new(rule: &ConePredicate<'_>, block: &Block<'_>, rows: &[usize]) -> Self {
+        let weigh = |run: Range<usize>| rule.directions().weights(block, rows[run.start]..rows[run.start] + run.len());
+        let weights: Vec<f64> = runs(rows).flat_map(weigh).collect();
+        let (rows, weights) = rows.iter().copied().zip(weights).filter(|(_, w)| *w > 0.0).unzip();
         Self { rows, weights }
     }
 }
 
-/// Places of ascending numbers, cut where a number does not follow the one before it.
-fn runs(numbers: &[usize]) -> impl Iterator<Item = Range<usize>> {
+/// Ranges of positions at which ascending indices are consecutive.
+fn runs(indices: &[usize]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
-    numbers.chunk_by(|a, b| a + 1 == *b).map(move |run| {
+    indices.chunk_by(|a, b| a + 1 == *b).map(move |run| {
         start += run.len();
         start - run.len()..start
     })
 }
 
-/// Counts, for each candidate, the anchors within its cone.
+/// The fold that counts, for each candidate, the anchors within its cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AnchorCounts<'a> {
-    rule: ConeRule<'a>,
+    rule: ConePredicate<'a>,
     anchors: Cow<'a, Anchors>,
     candidates: Cow<'a, [bool]>,
 }
 
 impl<'a> AnchorCounts<'a> {
-    /// For the samples that `candidates` names.
-    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
+    /// Counts for the samples of the mask `candidates`.
+    pub fn new(rule: &ConePredicate<'a>, anchors: &'a Anchors, candidates: &'a [bool]) -> Self {
         Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors), candidates: Cow::Borrowed(candidates) }
     }
 }
 
 /// Counts of the candidates, in data order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct AnchorCountsSum {
-    /// Anchors within the cone that are also within the leader's, and those that are not.
+pub struct CandidateCounts {
+    /// Number of anchors within the candidate's cone: those within the leader's cone, and the others.
     pub inside: Vec<[u32; 2]>,
-    /// Whether the candidate has a direction.
-    pub speaks: Vec<bool>,
+    /// True if the candidate is active.
+    pub active: Vec<bool>,
 }
 
 impl Fold for AnchorCounts<'_> {
     const NAME: &'static str = "anchors";
 
-    type Sum = AnchorCountsSum;
-    type Out = AnchorCountsSum;
+    type Accumulator = CandidateCounts;
+    type Out = CandidateCounts;
 
-    fn sum_bytes(&self) -> usize {
-        0 // grows with the rows of a cell; all cells together hold the answer once
+    fn accumulator_bytes(&self) -> usize {
+        0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
-    fn empty(&self) -> AnchorCountsSum {
-        AnchorCountsSum::default()
+    fn empty(&self) -> CandidateCounts {
+        CandidateCounts::default()
     }
 
-    fn add(&self, sum: &mut AnchorCountsSum, block: &Block<'_>) -> Result<()> {
-        let asked: Vec<usize> = (0..block.rows()).filter(|&row| self.candidates[block.first() + row]).collect();
-        let chosen = Chosen::new(&self.rule, block, &asked);
-        let counts = self.anchors.meet(&self.rule, block, &chosen, &mut vec![0; self.anchors.len()]);
-        let mut found = chosen.rows.iter().zip(counts).peekable();
-        for row in asked {
-            let own = found.next_if(|(speaking, _)| **speaking == row);
-            sum.speaks.push(own.is_some());
-            sum.inside.push(own.map_or([0; 2], |(_, counts)| counts));
+    fn add(&self, accumulator: &mut CandidateCounts, block: &Block<'_>) -> Result<()> {
+        let rows: Vec<usize> = (0..block.rows()).filter(|&row| self.candidates[block.first() + row]).collect();
+        let active = ActiveRows::new(&self.rule, block, &rows);
+        let counts = self.anchors.compute_tile(&self.rule, block, &active, &mut vec![0; self.anchors.len()]);
+        let mut found = active.rows.iter().zip(counts).peekable();
+        for row in rows {
+            let own = found.next_if(|(index, _)| **index == row);
+            accumulator.active.push(own.is_some());
+            accumulator.inside.push(own.map_or([0; 2], |(_, counts)| counts));
         }
         Ok(())
     }
 
-    fn merge(&self, mut left: AnchorCountsSum, right: AnchorCountsSum) -> AnchorCountsSum {
+    fn merge(&self, mut left: CandidateCounts, right: CandidateCounts) -> CandidateCounts {
         left.inside.extend(right.inside);
-        left.speaks.extend(right.speaks);
+        left.active.extend(right.active);
         left
     }
 
-    fn finish(&self, sum: AnchorCountsSum) -> Result<AnchorCountsSum> {
-        Ok(sum)
+    fn finish(&self, total: CandidateCounts) -> Result<CandidateCounts> {
+        Ok(total)
     }
 }
 
-/// Counts, for each anchor, the samples within its cone.
+/// The fold that counts, for each anchor, the samples within its cone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ConeSizes<'a> {
-    rule: ConeRule<'a>,
+    rule: ConePredicate<'a>,
     anchors: Cow<'a, Anchors>,
 }
 
 impl<'a> ConeSizes<'a> {
-    /// Of all samples around these.
-    pub fn new(rule: &ConeRule<'a>, anchors: &'a Anchors) -> Self {
+    /// Counts for these anchors.
+    pub fn new(rule: &ConePredicate<'a>, anchors: &'a Anchors) -> Self {
         Self { rule: rule.clone(), anchors: Cow::Borrowed(anchors) }
     }
 }
@@ -272,11 +284,11 @@ impl<'a> ConeSizes<'a> {
 impl Fold for ConeSizes<'_> {
     const NAME: &'static str = "cone sizes";
 
-    type Sum = Vec<u32>;
-    /// Samples within the cone around each anchor, itself included.
+    type Accumulator = Vec<u32>;
+    /// Number of samples within the cone around each anchor, itself included.
     type Out = Vec<u32>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         4 * self.anchors.len()
     }
 
@@ -284,9 +296,9 @@ impl Fold for ConeSizes<'_> {
         vec![0; self.anchors.len()]
     }
 
-    fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
         let all: Vec<usize> = (0..block.rows()).collect();
-        self.anchors.meet(&self.rule, block, &Chosen::new(&self.rule, block, &all), sum);
+        self.anchors.compute_tile(&self.rule, block, &ActiveRows::new(&self.rule, block, &all), accumulator);
         Ok(())
     }
 
@@ -295,7 +307,7 @@ impl Fold for ConeSizes<'_> {
         left
     }
 
-    fn finish(&self, sum: Vec<u32>) -> Result<Vec<u32>> {
-        Ok(sum)
+    fn finish(&self, total: Vec<u32>) -> Result<Vec<u32>> {
+        Ok(total)
     }
 }

@@ -1,8 +1,8 @@
-//! Histograms of one digit of the sort keys of some columns: an exact order statistic by a few passes.
+//! Histograms of one digit of the sort keys of some columns, for exact order statistics (radix selection).
 //!
-//! Numbers become integers that sort alike, and their digits of eight bits are settled from the top: a pass counts the
-//! next digit among the numbers that share the digits settled so far. u8 needs one pass, u16 two, f32 four, f64 eight.
-//! The two middle ranks are followed at once, so that the median of an even number of samples is exact too.
+//! Values are mapped to integers of the same order, whose 8-bit digits are determined from the top: a pass counts the
+//! next digit of the values with the prefix found so far. u8 needs one pass, u16 two, f32 four, f64 eight. Each pass
+//! counts for both middle ranks, so that the median of an even number of samples is exact, too.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,42 +18,42 @@ use crate::kernel::digit_counts::{DIGITS, count_digits};
 
 /// Bytes of the counts of one column.
 pub(crate) const COLUMN_BYTES: usize = 2 * DIGITS * size_of::<u32>();
-/// Columns that one task counts.
+/// Columns per task.
 const STRIP: usize = 64;
 
-/// Counts a digit in some columns.
+/// The fold that counts one digit in some columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DigitCounts<'a> {
     columns: Range<usize>,
     shift: u32,
     prefixes: Cow<'a, [[u64; 2]]>,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
 }
 
 impl<'a> DigitCounts<'a> {
-    /// Counts digit number `digit` from the top, among numbers whose higher digits are the column's `prefixes`; where
-    /// `kept` is given, only in its samples.
+    /// Counts of digit `digit` (0 is the highest) of the values whose higher digits are one of the column's `prefixes`,
+    /// over the samples of the support (all if `None`).
     pub fn new(
         element: ElementType,
         columns: Range<usize>,
         digit: usize,
         prefixes: &'a [[u64; 2]],
-        kept: Option<&'a [bool]>,
+        support: Option<&'a [bool]>,
     ) -> Self {
-        assert_eq!(prefixes.len(), columns.len(), "one pair of prefixes for each column");
+        assert_eq!(prefixes.len(), columns.len(), "one pair of prefixes per column");
         let shift = 8 * (element.bytes() - 1 - digit) as u32;
-        Self { columns, shift, prefixes: Cow::Borrowed(prefixes), kept: kept.map(Cow::Borrowed) }
+        Self { columns, shift, prefixes: Cow::Borrowed(prefixes), support: support.map(Cow::Borrowed) }
     }
 }
 
 impl Fold for DigitCounts<'_> {
     const NAME: &'static str = "median";
 
-    /// For each column the counts under the lower rank's prefix, then those under the upper one's.
-    type Sum = Vec<u32>;
+    /// For each column the counts with the prefix of the lower rank, then those with the prefix of the upper rank.
+    type Accumulator = Vec<u32>;
     type Out = Vec<u32>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.columns.len() * COLUMN_BYTES
     }
 
@@ -61,12 +61,12 @@ impl Fold for DigitCounts<'_> {
         vec![0; self.columns.len() * 2 * DIGITS]
     }
 
-    fn add(&self, sum: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
-        sum.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
+    fn add(&self, accumulator: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {
+        accumulator.par_chunks_mut(STRIP * 2 * DIGITS).enumerate().for_each(|(strip, counts)| {
             let columns = strip * STRIP..strip * STRIP + counts.len() / (2 * DIGITS);
             let own = self.columns.start + columns.start..self.columns.start + columns.end;
-            let counted = |row: &usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
-            let rows = (0..block.rows()).filter(counted);
+            let in_support = |row: &usize| self.support.as_ref().is_none_or(|support| support[block.first() + row]);
+            let rows = (0..block.rows()).filter(in_support);
             count_digits(block, rows, own, self.shift, &self.prefixes[columns], counts);
         });
         Ok(())
@@ -77,7 +77,7 @@ impl Fold for DigitCounts<'_> {
         left
     }
 
-    fn finish(&self, sum: Vec<u32>) -> Result<Vec<u32>> {
-        Ok(sum)
+    fn finish(&self, total: Vec<u32>) -> Result<Vec<u32>> {
+        Ok(total)
     }
 }

@@ -1,19 +1,19 @@
-//! Distances of samples to a subspace: norm around the center, sine of the angle, and scores of a subset.
+//! Distances of samples to a subspace: norms of the centered samples, sines of their angles, and scores of a subset.
 //!
 //! | symbol | here |
 //! |---|---|
 //! | norm(x - mu) | `lengths` |
-//! | inside, the norm of the scores Q'(x - mu) | not kept |
-//! | sin theta = sqrt(1 - (inside / length)^2) | `sines` |
-//! | orthogonal distance | length * sin theta |
+//! | norm of the scores Q'(x - mu) | not stored |
+//! | sin theta = sqrt(1 - (norm of scores / norm)^2) | `sines` |
+//! | orthogonal distance | norm * sin theta |
 //!
-//! Cost: one pass, 2 n D d flops, 16 bytes a sample.
+//! Cost: one pass, 2 n D d flops, 16 bytes per sample.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::config::options::Weighting;
 use crate::data::block::Block;
@@ -24,102 +24,103 @@ use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::RandomShare;
 
-/// Sines below this are rounding of the difference 1 - cos^2.
+/// Sines below this are rounding errors of the difference 1 - cos^2 in f64.
 const ROUNDING: f64 = 3e-8;
-/// The same where samples are projected in single precision.
+/// Sines below this are rounding errors if samples are projected in f32.
 const SINGLE_ROUNDING: f64 = 5e-4;
 
-/// Measures all samples against the columns of some orthonormal vectors.
+/// The fold that computes the distances of all samples to the span of some orthonormal vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Distances<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
     operand: Operand,
     scored: Option<Cow<'a, [bool]>>,
-    /// The share of these samples whose scores are gathered; `None` for none.
+    /// The random subset of `scored` whose scores are stored; `None` stores none.
     drawn: Option<RandomShare>,
     rounding: f64,
 }
 
 impl<'a> Distances<'a> {
-    /// Seen from `center`, against the columns of `vectors` (D x d). Sines need double precision: in single precision those
-    /// below 5e-4 are lost, and with them the distances of samples near the subspace.
+    /// Distances about `center` to the span of the columns of `vectors` (D x d). In f32, sines below 5e-4 are returned
+    /// as 0, and so are the distances of samples close to the subspace.
     pub fn new(center: &'a [f64], vectors: &Matrix, precision: Precision, element: ElementType) -> Self {
-        let directions = Directions::new(center, Weighting::InverseNorm, None);
+        let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
         let operand = Operand::for_element(center, vectors.columns(), Some(vectors), precision, element);
         let rounding = if precision.is_double(element) { ROUNDING } else { SINGLE_ROUNDING };
         Self { directions, operand, scored: None, drawn: None, rounding }
     }
 
-    /// Gathers scores, too: of the samples in `scored` (all when it is not given) that belong to a random share.
+    /// Also stores scores: of the samples of the mask `scored` (all if `None`) that belong to the random subset
+    /// `drawn`.
     pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomShare) -> Self {
         Self { scored: scored.map(Cow::Borrowed), drawn: Some(drawn), ..self }
     }
 }
 
-/// The sine of the angle between a sample, by its scores and inverse length, and the subspace.
-pub(crate) fn sine_outside(scores: &[f64], inverse_length: f64, rounding: f64) -> f64 {
-    let cosine_squared = scores.iter().map(|y| (y * inverse_length).powi(2)).sum::<f64>();
+/// The sine of the angle between a sample and the subspace, from the scores and the inverse norm of the sample.
+pub(crate) fn sine_outside(scores: &[f64], inverse_norm: f64, rounding: f64) -> f64 {
+    let cosine_squared = scores.iter().map(|y| (y * inverse_norm).powi(2)).sum::<f64>();
     let sine = (1.0 - cosine_squared).max(0.0).sqrt();
     if sine > rounding { sine } else { 0.0 }
 }
 
-/// What was measured.
+/// Distances of samples to a subspace, in data order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct DistancesSum {
-    /// The distance of each sample from the center; 0 for one that has no direction.
+pub struct SampleDistances {
+    /// Norm of each centered sample; 0 for a sample without direction.
     #[serde(with = "packed")]
     pub lengths: Vec<f64>,
-    /// The sine of its angle to the subspace.
+    /// Sine of the angle between each sample and the subspace.
     #[serde(with = "packed")]
     pub sines: Vec<f64>,
-    /// Scores of the gathered samples, row after row.
+    /// Scores of the drawn samples, row by row.
     #[serde(with = "packed")]
     pub scores: Vec<f64>,
 }
 
-impl DistancesSum {
-    /// The distance of each sample from the subspace.
+impl SampleDistances {
+    /// Orthogonal distance of each sample to the subspace.
     pub fn orthogonal(&self) -> Vec<f64> {
-        self.lengths.iter().zip(&self.sines).map(|(length, sine)| length * sine).collect()
+        self.lengths.iter().zip(&self.sines).map(|(norm, sine)| norm * sine).collect()
     }
 }
 
 impl Fold for Distances<'_> {
     const NAME: &'static str = "distances";
 
-    type Sum = DistancesSum;
-    type Out = DistancesSum;
+    type Accumulator = SampleDistances;
+    type Out = SampleDistances;
 
-    fn sum_bytes(&self) -> usize {
-        0 // grows with the rows of a cell; all cells together hold the answer once
+    fn accumulator_bytes(&self) -> usize {
+        0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
-    fn empty(&self) -> DistancesSum {
-        DistancesSum::default()
+    fn empty(&self) -> SampleDistances {
+        SampleDistances::default()
     }
 
-    fn add(&self, sum: &mut DistancesSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut SampleDistances, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
         let drawn = self.drawn.map_or_else(Vec::new, |drawn| drawn.members(block.first(), block.rows()));
         for (row, (w, y)) in weights.iter().zip(y.chunks(self.operand.columns())).enumerate() {
-            sum.lengths.push(if *w > 0.0 { 1.0 / w } else { 0.0 });
-            sum.sines.push(if *w > 0.0 { sine_outside(y, *w, self.rounding) } else { 0.0 });
-            let gathered = drawn.get(row).is_some_and(|drawn| *drawn);
-            if *w > 0.0 && gathered && self.scored.as_ref().is_none_or(|scored| scored[block.first() + row]) {
-                sum.scores.extend_from_slice(y);
+            accumulator.lengths.push(if *w > 0.0 { 1.0 / w } else { 0.0 });
+            accumulator.sines.push(if *w > 0.0 { sine_outside(y, *w, self.rounding) } else { 0.0 });
+            let is_drawn = drawn.get(row).is_some_and(|drawn| *drawn);
+            if *w > 0.0 && is_drawn && self.scored.as_ref().is_none_or(|scored| scored[block.first() + row]) {
+                accumulator.scores.extend_from_slice(y);
             }
         }
         Ok(())
     }
 
-    fn merge(&self, mut left: DistancesSum, right: DistancesSum) -> DistancesSum {
+    fn merge(&self, mut left: SampleDistances, right: SampleDistances) -> SampleDistances {
         left.lengths.extend(right.lengths);
         left.sines.extend(right.sines);
         left.scores.extend(right.scores);
         left
     }
 
-    fn finish(&self, sum: DistancesSum) -> Result<DistancesSum> {
-        Ok(sum)
+    fn finish(&self, total: SampleDistances) -> Result<SampleDistances> {
+        Ok(total)
     }
 }

@@ -1,41 +1,41 @@
-//! The n x n matrix of products of directions, for few samples: a pair pass.
+//! The n x n Gram matrix of weighted rows, for few samples: a pair pass.
 //!
-//! With uniform weights around a whole-number center, u8 and u16 data give whole numbers. Products of (u8 - 128) are at
-//! most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and double precision adds them exactly,
+//! With uniform weights and a center of integers, u8 and u16 data have an exact integer Gram matrix: products of (u8 -
+//! 128) are at most 2^14 and products of (u16 - 32768) at most 2^30, so sums stay below 2^53 and f64 adds them exactly,
 //! in any order, up to D = 2^39 and D = 2^23.
 //!
 //! Cost: one pair pass, n^2 D flops (upper triangle), 8 n^2 bytes.
 
 use std::ops::Range;
 
-use super::Directions;
+use super::WeightedRows;
 use crate::data::block::Block;
 use crate::engine::fold::PairFold;
 use crate::error::Result;
-use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE, Wanted, block_products};
+use crate::kernel::int8::{BYTE_TILE_ROWS, MIDDLE_BYTE, TileMode, block_products};
 use crate::kernel::panel;
-use crate::numeric::linalg::{Matrix, View, add_product};
+use crate::numeric::linalg::{Matrix, MatrixView, add_product};
 
-/// Rows of a tile: two panels of that many rows and their product fit into the second-level cache.
+/// Rows per tile: two panels of that many rows and their product fit into the L2 cache.
 pub(crate) const TILE_ROWS: usize = 96;
 
-/// Products of all pairs of directions.
+/// The pair fold that computes the Gram matrix.
 #[derive(Debug, Clone)]
 pub struct Gram<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
     samples: usize,
 }
 
 impl<'a> Gram<'a> {
-    /// Of the directions of this many samples.
-    pub fn new(directions: Directions<'a>, samples: usize) -> Self {
+    /// The Gram matrix of the weighted rows of this many samples.
+    pub fn new(directions: WeightedRows<'a>, samples: usize) -> Self {
         Self { directions, samples }
     }
 }
 
 /// The products of the rows of two blocks: left x right.
 pub(crate) fn products(
-    directions: &Directions<'_>,
+    directions: &WeightedRows<'_>,
     (left, left_weights): (&Block<'_>, &[f64]),
     (right, right_weights): (&Block<'_>, &[f64]),
 ) -> Matrix {
@@ -44,8 +44,8 @@ pub(crate) fn products(
     for columns in panel::panels(left.columns()) {
         directions.panel(left, 0..left.rows(), columns.clone(), left_weights, &mut a);
         directions.panel(right, 0..right.rows(), columns.clone(), right_weights, &mut b);
-        let a = View::new(&a, left.rows(), columns.len());
-        let b = View::new(&b, right.rows(), columns.len());
+        let a = MatrixView::new(&a, left.rows(), columns.len());
+        let b = MatrixView::new(&b, right.rows(), columns.len());
         add_product(tile.data_mut(), a, b.transposed(), 1.0);
     }
     tile
@@ -63,11 +63,11 @@ impl PairFold for Gram<'_> {
         Matrix::zeros(self.samples, self.samples)
     }
 
-    fn meet(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {
-        // With fewer than three tiles there is too little to hand out.
-        let wanted = Wanted { symmetric: left.first() == right.first(), shared: self.samples <= 2 * BYTE_TILE_ROWS };
+    fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {
+        // With fewer than three tiles, threads share a tile instead of taking one each.
+        let mode = TileMode { symmetric: left.first() == right.first(), shared: self.samples <= 2 * BYTE_TILE_ROWS };
         if self.directions.is_plain(MIDDLE_BYTE)
-            && let Some(products) = block_products(left, right, wanted)
+            && let Some(products) = block_products(left, right, mode)
         {
             return Ok(Matrix::from_vec(left.rows(), right.rows(), products));
         }

@@ -1,4 +1,4 @@
-//! Column sums: the mean in one pass, with a check that every number is finite.
+//! Column means in one pass, with a check that every cell is finite.
 
 use std::borrow::Cow;
 
@@ -12,66 +12,69 @@ use crate::error::{Error, Result};
 use crate::kernel::column_sums::{PANEL_COLUMNS, add_columns};
 use crate::kernel::panel;
 
-/// The mean of all samples, or of the kept ones.
+/// The fold that computes the mean of all samples, or of the support.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Moments<'a> {
+pub struct ColumnMeans<'a> {
     features: usize,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
 }
 
-impl<'a> Moments<'a> {
-    /// For data of this many features; where `kept` is given, only its samples count.
-    pub fn new(features: usize, kept: Option<&'a [bool]>) -> Self {
-        Self { features, kept: kept.map(Cow::Borrowed) }
+impl<'a> ColumnMeans<'a> {
+    /// The mean of data with this many features, over the samples of the support (all if `None`).
+    pub fn new(features: usize, support: Option<&'a [bool]>) -> Self {
+        Self { features, support: support.map(Cow::Borrowed) }
     }
 }
 
-/// The sum of some samples.
+/// Number and column sums of some samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct MomentsSum {
+pub struct MeanAccumulator {
     samples: u64,
     #[serde(with = "packed")]
     totals: Vec<f64>,
 }
 
-impl Fold for Moments<'_> {
+impl Fold for ColumnMeans<'_> {
     const NAME: &'static str = "mean";
 
-    type Sum = MomentsSum;
+    type Accumulator = MeanAccumulator;
     type Out = Vec<f64>;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.features * 8
     }
 
-    fn empty(&self) -> MomentsSum {
-        MomentsSum { samples: 0, totals: vec![0.0; self.features] }
+    fn empty(&self) -> MeanAccumulator {
+        MeanAccumulator { samples: 0, totals: vec![0.0; self.features] }
     }
 
-    fn add(&self, sum: &mut MomentsSum, block: &Block<'_>) -> Result<()> {
-        let counts = |row: usize| self.kept.as_ref().is_none_or(|kept| kept[block.first() + row]);
-        let rows: Vec<usize> = (0..block.rows()).filter(|&row| counts(row)).collect();
-        sum.samples += rows.len() as u64;
-        sum.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
+    fn add(&self, accumulator: &mut MeanAccumulator, block: &Block<'_>) -> Result<()> {
+        let in_support = |row: usize| self.support.as_ref().is_none_or(|support| support[block.first() + row]);
+        let rows: Vec<usize> = (0..block.rows()).filter(|&row| in_support(row)).collect();
+        accumulator.samples += rows.len() as u64;
+        accumulator.totals.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, totals)| {
             let start = panel * PANEL_COLUMNS;
             add_columns(block, &rows, start..start + totals.len(), totals);
         });
-        if sum.totals.iter().all(|t| t.is_finite()) {
+        if accumulator.totals.iter().all(|t| t.is_finite()) {
             return Ok(());
         }
         panel::require_finite(block)?;
-        Err(Error::data(format!(
-            "column sums overflow double precision near row {}; scale the data to below 1e300 in magnitude",
+        Err(Error::invalid_data(format!(
+            "column sums overflow f64 near row {}; scale the data to below 1e300 in magnitude",
             block.first()
         )))
     }
 
-    fn merge(&self, left: MomentsSum, right: MomentsSum) -> MomentsSum {
-        MomentsSum { samples: left.samples + right.samples, totals: crate::folds::add_all(left.totals, &right.totals) }
+    fn merge(&self, left: MeanAccumulator, right: MeanAccumulator) -> MeanAccumulator {
+        MeanAccumulator {
+            samples: left.samples + right.samples,
+            totals: crate::folds::add_all(left.totals, &right.totals),
+        }
     }
 
-    fn finish(&self, sum: MomentsSum) -> Result<Vec<f64>> {
-        let samples = sum.samples.max(1) as f64;
-        Ok(sum.totals.into_iter().map(|t| t / samples).collect())
+    fn finish(&self, total: MeanAccumulator) -> Result<Vec<f64>> {
+        let samples = total.samples.max(1) as f64;
+        Ok(total.totals.into_iter().map(|t| t / samples).collect())
     }
 }

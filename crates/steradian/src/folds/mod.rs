@@ -1,15 +1,15 @@
-//! The folds of this crate, one per file. Each is a [`Fold`](crate::Fold) or a [`PairFold`](crate::PairFold), so partial
-//! results of any rows can be computed anywhere and merged.
+//! The folds of this crate, one per file. Each is a [`Fold`](crate::engine::fold::Fold) or a
+//! [`PairFold`](crate::engine::fold::PairFold), so partial results of any rows can be computed anywhere and merged.
 
 pub(crate) mod anchor_counts;
-pub(crate) mod cone_rule;
+pub(crate) mod cone_counts;
+pub(crate) mod cone_predicate;
 pub(crate) mod digit_counts;
 pub(crate) mod distances;
 pub(crate) mod gram;
+pub(crate) mod max_outlyingness;
 pub(crate) mod mean;
-pub(crate) mod neighbor_counts;
 pub(crate) mod operator_product;
-pub(crate) mod outlyingness;
 pub(crate) mod projection;
 pub(crate) mod scatter;
 pub(crate) mod select_columns;
@@ -21,31 +21,31 @@ use rayon::prelude::*;
 
 pub(crate) use crate::kernel::digit_counts::DIGITS;
 pub use crate::kernel::operand::Precision;
-pub use anchor_counts::{AnchorCounts, AnchorCountsSum, Anchors, ConeSizes};
-pub use cone_rule::ConeRule;
-pub(crate) use cone_rule::exact_cosine;
+pub use anchor_counts::{AnchorCounts, Anchors, CandidateCounts, ConeSizes};
+pub(crate) use cone_counts::CONE_TILE_ROWS;
+pub use cone_counts::{ConeCounts, NeighbourCounts};
+pub use cone_predicate::ConePredicate;
+pub(crate) use cone_predicate::exact_cosine;
 pub(crate) use digit_counts::COLUMN_BYTES;
 pub use digit_counts::DigitCounts;
 pub(crate) use distances::sine_outside;
-pub use distances::{Distances, DistancesSum};
+pub use distances::{Distances, SampleDistances};
 pub use gram::Gram;
 pub(crate) use gram::TILE_ROWS;
-pub use mean::{Moments, MomentsSum};
-pub(crate) use neighbor_counts::CONE_TILE_ROWS;
-pub use neighbor_counts::{NeighbourCounts, Neighbours};
-pub use operator_product::{Coefficients, Sketch, SketchSum};
-pub(crate) use outlyingness::farthest;
-pub use outlyingness::{FarthestAlong, FarthestSum};
-pub use projection::{Projection, ProjectionSum, Units};
-pub use scatter::{Scatter, ScatterSum};
-pub use select_columns::{Gathered, GatheredSum};
-pub use select_rows::{ChosenRows, ChosenRowsSum};
-pub use spatial_gradient::{Pull, PullSum};
-pub use weighted_rows::Directions;
+pub(crate) use max_outlyingness::farthest;
+pub use max_outlyingness::{MaxOutlyingness, MaxOutlyingnessAccumulator};
+pub use mean::{ColumnMeans, MeanAccumulator};
+pub use operator_product::{Coefficients, OperatorProduct, OperatorProductAccumulator};
+pub use projection::{Projection, Projections, Units};
+pub use scatter::{Scatter, ScatterAccumulator};
+pub use select_columns::{SelectColumns, SelectedColumns};
+pub use select_rows::{SelectRows, SelectedRows};
+pub use spatial_gradient::{SpatialGradient, SpatialGradientAccumulator};
+pub use weighted_rows::WeightedRows;
 
-/// Adds `right` to `left`, number by number, by the current threads together.
+/// Adds `right` to `left` elementwise, on the current thread pool.
 fn add_all(mut left: Vec<f64>, right: &[f64]) -> Vec<f64> {
-    /// Fewer numbers are not worth a task.
+    /// Elements per task.
     const PART: usize = 1 << 15;
     left.par_chunks_mut(PART).zip(right.par_chunks(PART)).for_each(|(left, right)| {
         left.iter_mut().zip(right).for_each(|(sum, x)| *sum += x);

@@ -1,4 +1,4 @@
-//! The product of the operator with a few vectors, in one pass, without forming the matrix.
+//! The product of the operator with a few vectors in one pass, without forming its matrix.
 //!
 //! | paper | here | shape |
 //! |---|---|---|
@@ -6,14 +6,14 @@
 //! | Q, any vectors | W in [`Coefficients::Project`] | D x l |
 //! | U U' Q of eq. (4) | the result Z = sum w^2 (x - mu)(x - mu)' W | D x l |
 //!
-//! Cost: one pass, 4 n D l flops. With [`Coefficients::Given`] it is Z = sum w (x - mu) y', which turns eigenvectors
-//! of the n x n matrix into components, or weights of samples into their weighted sum.
+//! Cost: one pass, 4 n D l flops. With [`Coefficients::Given`] the result is Z = sum w (x - mu) y', which converts
+//! eigenvectors of the Gram matrix to components, or weights of samples to their weighted sum.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::{Matrix, zeroed};
 
-/// What multiplies each sample.
+/// The coefficients y of each sample.
 #[derive(Debug, Clone, Copy)]
 pub enum Coefficients<'a> {
     /// y = W' w (x - mu), for W of D x l.
@@ -31,18 +31,18 @@ pub enum Coefficients<'a> {
     Given(&'a Matrix),
 }
 
-/// One application of the operator.
+/// The fold that applies the operator to some vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Sketch<'a> {
-    directions: Directions<'a>,
+pub struct OperatorProduct<'a> {
+    directions: WeightedRows<'a>,
     given: Option<Cow<'a, Matrix>>,
     operand: Operand,
 }
 
-impl<'a> Sketch<'a> {
-    /// Applies the operator of `directions` to data of this type.
+impl<'a> OperatorProduct<'a> {
+    /// The product of the operator of `directions`, for data of this element type.
     pub fn new(
-        directions: Directions<'a>,
+        directions: WeightedRows<'a>,
         coefficients: Coefficients<'a>,
         precision: Precision,
         element: ElementType,
@@ -55,34 +55,34 @@ impl<'a> Sketch<'a> {
         Self { directions, given: given.map(Cow::Borrowed), operand }
     }
 
-    fn sum_length(&self) -> usize {
+    fn accumulator_length(&self) -> usize {
         self.directions.center().len() * self.operand.padded_columns()
     }
 }
 
-/// Z so far, and how much the samples that spoke count.
+/// Z of some rows, and the total weight of their active samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SketchSum {
+pub struct OperatorProductAccumulator {
     #[serde(with = "packed")]
     z: Vec<f64>,
-    mass: f64,
+    total_weight: f64,
 }
 
-impl Fold for Sketch<'_> {
+impl Fold for OperatorProduct<'_> {
     const NAME: &'static str = "operator";
 
-    type Sum = SketchSum;
+    type Accumulator = OperatorProductAccumulator;
     type Out = (Matrix, f64);
 
-    fn sum_bytes(&self) -> usize {
-        self.sum_length() * 8
+    fn accumulator_bytes(&self) -> usize {
+        self.accumulator_length() * 8
     }
 
-    fn empty(&self) -> SketchSum {
-        SketchSum { z: zeroed(self.sum_length()), mass: 0.0 }
+    fn empty(&self) -> OperatorProductAccumulator {
+        OperatorProductAccumulator { z: zeroed(self.accumulator_length()), total_weight: 0.0 }
     }
 
-    fn add(&self, sum: &mut SketchSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut OperatorProductAccumulator, block: &Block<'_>) -> Result<()> {
         let (mut y, weights) = match &self.given {
             None => self.operand.project(block, self.directions.weigher(block)),
             Some(y) => {
@@ -91,21 +91,24 @@ impl Fold for Sketch<'_> {
                 (own.to_vec(), self.directions.weights_of(block))
             }
         };
-        sum.mass += self.directions.mass(block, &weights);
+        accumulator.total_weight += self.directions.total_weight(block, &weights);
         let projected = self.given.is_none();
         for (y, w) in y.chunks_exact_mut(self.operand.columns()).zip(&weights) {
-            // One weight at a time: w^2 alone could overflow where w y w does not.
+            // Multiplied by w twice, because w^2 may overflow where w y w does not.
             y.iter_mut().for_each(|y| *y = if projected { *y * w * w } else { *y * w });
         }
-        self.operand.add_outer(block, &y, &mut sum.z);
+        self.operand.add_outer(block, &y, &mut accumulator.z);
         Ok(())
     }
 
-    fn merge(&self, left: SketchSum, right: SketchSum) -> SketchSum {
-        SketchSum { z: crate::folds::add_all(left.z, &right.z), mass: left.mass + right.mass }
+    fn merge(&self, left: OperatorProductAccumulator, right: OperatorProductAccumulator) -> OperatorProductAccumulator {
+        OperatorProductAccumulator {
+            z: crate::folds::add_all(left.z, &right.z),
+            total_weight: left.total_weight + right.total_weight,
+        }
     }
 
-    fn finish(&self, sum: SketchSum) -> Result<(Matrix, f64)> {
-        Ok((self.operand.unpadded(sum.z), sum.mass))
+    fn finish(&self, total: OperatorProductAccumulator) -> Result<(Matrix, f64)> {
+        Ok((self.operand.unpadded(total.z), total.total_weight))
     }
 }

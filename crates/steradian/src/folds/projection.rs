@@ -1,10 +1,10 @@
-//! Projections of samples onto a few vectors, gathered in data order: scores, or cosines to anchors.
+//! Projections of samples onto a few vectors, in data order: scores, or cosines to anchors.
 //!
-//! Cost: one pass, 2 n D l flops, 8 l bytes a gathered sample.
+//! Cost: one pass, 2 n D l flops, 8 l bytes per active sample.
 
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
@@ -13,19 +13,19 @@ use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
 
-/// In what units projections are wanted.
+/// Units of the projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Units {
-    /// Of the directions: w (x - mu)' v.
+    /// Those of weighted rows: w (x - mu)' v.
     Direction,
-    /// Of the data: (x - mu)' v.
+    /// Those of the data: (x - mu)' v.
     Data,
 }
 
-/// Gathers projections of all samples.
+/// The fold that computes the projections of all samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Projection<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
     operand: Operand,
     units: Units,
 }
@@ -33,7 +33,7 @@ pub struct Projection<'a> {
 impl<'a> Projection<'a> {
     /// Projections onto the columns of `vectors` (D x l).
     pub fn new(
-        directions: Directions<'a>,
+        directions: WeightedRows<'a>,
         vectors: &Matrix,
         units: Units,
         precision: Precision,
@@ -44,49 +44,49 @@ impl<'a> Projection<'a> {
     }
 }
 
-/// What was gathered.
+/// Projections of the active samples.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct ProjectionSum {
-    /// Projections of the samples that speak, row after row.
+pub struct Projections {
+    /// Projections of the active samples, row by row.
     #[serde(with = "packed")]
     pub values: Vec<f64>,
-    /// Whether each sample speaks.
-    pub speaks: Vec<bool>,
+    /// True for each active sample.
+    pub active: Vec<bool>,
 }
 
 impl Fold for Projection<'_> {
     const NAME: &'static str = "scores";
 
-    type Sum = ProjectionSum;
-    type Out = ProjectionSum;
+    type Accumulator = Projections;
+    type Out = Projections;
 
-    fn sum_bytes(&self) -> usize {
-        0 // grows with the rows of a cell; all cells together hold the answer once
+    fn accumulator_bytes(&self) -> usize {
+        0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
-    fn empty(&self) -> ProjectionSum {
-        ProjectionSum::default()
+    fn empty(&self) -> Projections {
+        Projections::default()
     }
 
-    fn add(&self, sum: &mut ProjectionSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut Projections, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
         for (w, y) in weights.iter().zip(y.chunks(self.operand.columns())) {
             if *w > 0.0 {
                 let unit = if self.units == Units::Data { 1.0 } else { *w };
-                sum.values.extend(y.iter().map(|y| y * unit));
+                accumulator.values.extend(y.iter().map(|y| y * unit));
             }
         }
-        sum.speaks.extend(weights.iter().map(|&w| w > 0.0));
+        accumulator.active.extend(weights.iter().map(|&w| w > 0.0));
         Ok(())
     }
 
-    fn merge(&self, mut left: ProjectionSum, right: ProjectionSum) -> ProjectionSum {
+    fn merge(&self, mut left: Projections, right: Projections) -> Projections {
         left.values.extend(right.values);
-        left.speaks.extend(right.speaks);
+        left.active.extend(right.active);
         left
     }
 
-    fn finish(&self, sum: ProjectionSum) -> Result<ProjectionSum> {
-        Ok(sum)
+    fn finish(&self, total: Projections) -> Result<Projections> {
+        Ok(total)
     }
 }

@@ -1,29 +1,29 @@
-//! The D x D matrix sum w^2 (x - mu)(x - mu)', for data with few features.
+//! The D x D scatter matrix sum w^2 (x - mu)(x - mu)', for data with few features.
 //!
-//! Cost: one pass, n D^2 flops (lower triangle), 8 D^2 bytes a sum.
+//! Cost: one pass, n D^2 flops (lower triangle), 8 D^2 bytes per accumulator.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::Directions;
+use super::WeightedRows;
 use crate::codec::packed;
 use crate::data::block::Block;
 use crate::engine::fold::Fold;
 use crate::error::Result;
-use crate::numeric::linalg::{Matrix, View, add_product_strided, zeroed};
+use crate::numeric::linalg::{Matrix, MatrixView, add_product_strided, zeroed};
 
-/// Rows of the matrix that one task adds to.
+/// Rows of the matrix per task.
 const STRIP: usize = 128;
 
-/// The scatter of some directions.
+/// The fold that computes the scatter matrix.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scatter<'a> {
-    directions: Directions<'a>,
+    directions: WeightedRows<'a>,
 }
 
 impl<'a> Scatter<'a> {
-    /// Of these directions.
-    pub fn new(directions: Directions<'a>) -> Self {
+    /// The scatter matrix of these weighted rows.
+    pub fn new(directions: WeightedRows<'a>) -> Self {
         Self { directions }
     }
 
@@ -32,29 +32,29 @@ impl<'a> Scatter<'a> {
     }
 }
 
-/// The lower triangle so far, and how much the samples that spoke count.
+/// The lower triangle for some rows, and the total weight of their active samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ScatterSum {
+pub struct ScatterAccumulator {
     #[serde(with = "packed")]
     lower: Vec<f64>,
-    mass: f64,
+    total_weight: f64,
 }
 
 impl Fold for Scatter<'_> {
     const NAME: &'static str = "scatter";
 
-    type Sum = ScatterSum;
+    type Accumulator = ScatterAccumulator;
     type Out = (Matrix, f64);
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.features() * self.features() * 8
     }
 
-    fn empty(&self) -> ScatterSum {
-        ScatterSum { lower: zeroed(self.features() * self.features()), mass: 0.0 }
+    fn empty(&self) -> ScatterAccumulator {
+        ScatterAccumulator { lower: zeroed(self.features() * self.features()), total_weight: 0.0 }
     }
 
-    fn add(&self, sum: &mut ScatterSum, block: &Block<'_>) -> Result<()> {
+    fn add(&self, accumulator: &mut ScatterAccumulator, block: &Block<'_>) -> Result<()> {
         let (rows, features) = (block.rows(), self.features());
         let mut u = Matrix::zeros(rows, features);
         let weights: Vec<Vec<f64>> = u
@@ -64,34 +64,37 @@ impl Fold for Scatter<'_> {
             .map(|(chunk, u)| {
                 let rows = chunk * 32..chunk * 32 + u.len() / features;
                 let weights = self.directions.weights(block, rows.clone());
-                // One panel as wide as the data: D is small here, or this matrix would not be formed.
+                // One panel with all features: D is small if this matrix is formed.
                 self.directions.panel(block, rows, 0..features, &weights, u);
                 weights
             })
             .collect();
-        sum.mass += self.directions.mass(block, &weights.concat());
-        sum.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
+        accumulator.total_weight += self.directions.total_weight(block, &weights.concat());
+        accumulator.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
             let start = strip * STRIP;
             let end = start + lower.len() / features;
-            let left = View::columns(&u, start..end).transposed();
-            add_product_strided(lower, features, left, View::columns(&u, 0..end), 1.0);
+            let left = MatrixView::columns(&u, start..end).transposed();
+            add_product_strided(lower, features, left, MatrixView::columns(&u, 0..end), 1.0);
         });
         Ok(())
     }
 
-    fn merge(&self, left: ScatterSum, right: ScatterSum) -> ScatterSum {
-        ScatterSum { lower: crate::folds::add_all(left.lower, &right.lower), mass: left.mass + right.mass }
+    fn merge(&self, left: ScatterAccumulator, right: ScatterAccumulator) -> ScatterAccumulator {
+        ScatterAccumulator {
+            lower: crate::folds::add_all(left.lower, &right.lower),
+            total_weight: left.total_weight + right.total_weight,
+        }
     }
 
-    /// The full symmetric matrix.
-    fn finish(&self, sum: ScatterSum) -> Result<(Matrix, f64)> {
+    /// The full symmetric matrix and the total weight.
+    fn finish(&self, total: ScatterAccumulator) -> Result<(Matrix, f64)> {
         let features = self.features();
-        let mut a = Matrix::from_vec(features, features, sum.lower);
+        let mut a = Matrix::from_vec(features, features, total.lower);
         for i in 0..features {
             for j in i + 1..features {
                 a[(i, j)] = a[(j, i)];
             }
         }
-        Ok((a, sum.mass))
+        Ok((a, total.total_weight))
     }
 }

@@ -1,6 +1,6 @@
-//! Some columns of all samples, gathered in data order: for statistics that need a feature's values together.
+//! Selection of some columns of all samples, in data order: for statistics that need all values of a feature.
 //!
-//! Cost: one pass that touches those columns, 8 bytes a value.
+//! Cost: one pass over those columns, 8 bytes per cell.
 
 use std::ops::Range;
 
@@ -13,54 +13,54 @@ use crate::error::Result;
 use crate::kernel::panel;
 use crate::numeric::linalg::Matrix;
 
-/// Gathers a range of columns.
+/// The fold that copies a range of columns.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Gathered {
+pub struct SelectColumns {
     columns: Range<usize>,
     origin: Vec<f64>,
 }
 
-impl Gathered {
-    /// These columns of data with this many features.
+impl SelectColumns {
+    /// A selection of these columns of data with this many features.
     pub fn new(columns: Range<usize>, features: usize) -> Self {
         Self { columns, origin: vec![0.0; features] }
     }
 }
 
-/// Values row after row.
+/// Values of the columns, row by row.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct GatheredSum(#[serde(with = "packed")] Vec<f64>);
+pub struct SelectedColumns(#[serde(with = "packed")] Vec<f64>);
 
-impl Fold for Gathered {
+impl Fold for SelectColumns {
     const NAME: &'static str = "columns";
 
-    type Sum = GatheredSum;
+    type Accumulator = SelectedColumns;
     /// Samples x columns.
     type Out = Matrix;
 
-    fn sum_bytes(&self) -> usize {
-        0 // grows with the rows of a cell; all cells together hold the answer once
+    fn accumulator_bytes(&self) -> usize {
+        0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
-    fn empty(&self) -> GatheredSum {
-        GatheredSum::default()
+    fn empty(&self) -> SelectedColumns {
+        SelectedColumns::default()
     }
 
-    fn add(&self, sum: &mut GatheredSum, block: &Block<'_>) -> Result<()> {
-        let before = sum.0.len();
-        sum.0.resize(before + block.rows() * self.columns.len(), 0.0);
-        let own = &mut sum.0[before..];
+    fn add(&self, accumulator: &mut SelectedColumns, block: &Block<'_>) -> Result<()> {
+        let before = accumulator.0.len();
+        accumulator.0.resize(before + block.rows() * self.columns.len(), 0.0);
+        let own = &mut accumulator.0[before..];
         panel::center(block, 0..block.rows(), self.columns.clone(), &self.origin, None, own);
         Ok(())
     }
 
-    fn merge(&self, mut left: GatheredSum, right: GatheredSum) -> GatheredSum {
+    fn merge(&self, mut left: SelectedColumns, right: SelectedColumns) -> SelectedColumns {
         left.0.extend(right.0);
         left
     }
 
-    fn finish(&self, sum: GatheredSum) -> Result<Matrix> {
+    fn finish(&self, total: SelectedColumns) -> Result<Matrix> {
         let width = self.columns.len();
-        Ok(Matrix::from_vec(sum.0.len() / width.max(1), width, sum.0))
+        Ok(Matrix::from_vec(total.0.len() / width.max(1), width, total.0))
     }
 }

@@ -1,4 +1,4 @@
-//! The negative gradient of the sum of distances to a point: the sum of unit directions to the samples, whose zero is the
+//! The negative gradient of the sum of distances to a point: the sum of directions to the samples. It is zero at the
 //! spatial median.
 //!
 //! | symbol | here |
@@ -21,96 +21,102 @@ use crate::error::Result;
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::{add_weighted, squared_distances};
 
-/// Rows that one task measures.
+/// Rows per task of the distances.
 const CHUNK_ROWS: usize = 32;
-/// Columns that one task sums: with the point they stay in the first-level cache.
+/// Columns per task of the sums: with the point they fit into the L1 cache.
 const PANEL_COLUMNS: usize = 1536;
 
-/// The pull of the kept samples on a point.
+/// The fold that computes the gradient over the samples of the support.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Pull<'a> {
-    #[serde(with = "packed::lent")]
+pub struct SpatialGradient<'a> {
+    #[serde(with = "packed::cow")]
     point: Cow<'a, [f64]>,
-    kept: Option<Cow<'a, [bool]>>,
+    support: Option<Cow<'a, [bool]>>,
     coincidence: f64,
 }
 
-impl<'a> Pull<'a> {
-    /// The pull on `point`; samples within `coincidence` of it count as lying on it.
-    pub fn new(point: &'a [f64], kept: Option<&'a [bool]>, coincidence: f64) -> Self {
-        Self { point: Cow::Borrowed(point), kept: kept.map(Cow::Borrowed), coincidence }
+impl<'a> SpatialGradient<'a> {
+    /// The gradient at `point`; samples within a distance of `coincidence` coincide with it.
+    pub fn new(point: &'a [f64], support: Option<&'a [bool]>, coincidence: f64) -> Self {
+        Self { point: Cow::Borrowed(point), support: support.map(Cow::Borrowed), coincidence }
     }
 }
 
-/// What the samples so far do to the point.
+/// Sums over some samples at the point.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PullSum {
-    /// The sum of unit directions towards the samples.
+pub struct SpatialGradientAccumulator {
+    /// Sum of the directions from the point to the samples.
     #[serde(with = "packed")]
     pub pull: Vec<f64>,
-    /// The sum of inverse distances.
+    /// Sum of the inverse distances.
     pub inverse_lengths: f64,
-    /// The sum of distances: what the spatial median minimises.
+    /// Sum of the distances, which the spatial median minimizes.
     pub lengths: f64,
-    /// How many samples lie on the point.
+    /// Number of samples that coincide with the point.
     pub coincident: u64,
-    /// The nearest other sample and its distance.
+    /// The nearest other sample and its distance to the point.
     pub nearest: Option<(usize, f64)>,
 }
 
-impl Fold for Pull<'_> {
+impl Fold for SpatialGradient<'_> {
     const NAME: &'static str = "spatial median";
 
-    type Sum = PullSum;
-    type Out = PullSum;
+    type Accumulator = SpatialGradientAccumulator;
+    type Out = SpatialGradientAccumulator;
 
-    fn sum_bytes(&self) -> usize {
+    fn accumulator_bytes(&self) -> usize {
         self.point.len() * 8
     }
 
-    fn empty(&self) -> PullSum {
-        PullSum { pull: vec![0.0; self.point.len()], inverse_lengths: 0.0, lengths: 0.0, coincident: 0, nearest: None }
+    fn empty(&self) -> SpatialGradientAccumulator {
+        SpatialGradientAccumulator {
+            pull: vec![0.0; self.point.len()],
+            inverse_lengths: 0.0,
+            lengths: 0.0,
+            coincident: 0,
+            nearest: None,
+        }
     }
 
-    fn add(&self, sum: &mut PullSum, block: &Block<'_>) -> Result<()> {
-        let mut lengths = vec![0.0; block.rows()];
-        lengths.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, lengths)| {
+    fn add(&self, accumulator: &mut SpatialGradientAccumulator, block: &Block<'_>) -> Result<()> {
+        let mut distances = vec![0.0; block.rows()];
+        distances.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, distances)| {
             let first = chunk * CHUNK_ROWS;
-            squared_distances(block, first..first + lengths.len(), &self.point, lengths);
-            for (row, length) in (first..).zip(lengths) {
-                *length = panel::safe_length(*length, block, row, &self.point);
+            squared_distances(block, first..first + distances.len(), &self.point, distances);
+            for (row, distance) in (first..).zip(distances) {
+                *distance = panel::safe_norm(*distance, block, row, &self.point);
             }
         });
-        let mut speaking = Vec::with_capacity(lengths.len());
-        for (row, length) in lengths.into_iter().enumerate() {
+        let mut active = Vec::with_capacity(distances.len());
+        for (row, distance) in distances.into_iter().enumerate() {
             let sample = block.first() + row;
-            if self.kept.as_ref().is_some_and(|kept| !kept[sample]) {
+            if self.support.as_ref().is_some_and(|support| !support[sample]) {
                 continue;
             }
-            if length <= self.coincidence {
-                sum.coincident += 1;
+            if distance <= self.coincidence {
+                accumulator.coincident += 1;
                 continue;
             }
-            speaking.push((row, 1.0 / length));
-            sum.inverse_lengths += 1.0 / length;
-            sum.lengths += length;
-            if sum.nearest.is_none_or(|(_, nearest)| length < nearest) {
-                sum.nearest = Some((sample, length));
+            active.push((row, 1.0 / distance));
+            accumulator.inverse_lengths += 1.0 / distance;
+            accumulator.lengths += distance;
+            if accumulator.nearest.is_none_or(|(_, nearest)| distance < nearest) {
+                accumulator.nearest = Some((sample, distance));
             }
         }
-        sum.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
+        accumulator.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
             let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + pull.len();
-            add_weighted(block, &speaking, columns.clone(), &self.point[columns], pull);
+            add_weighted(block, &active, columns.clone(), &self.point[columns], pull);
         });
         Ok(())
     }
 
-    fn merge(&self, left: PullSum, right: PullSum) -> PullSum {
+    fn merge(&self, left: SpatialGradientAccumulator, right: SpatialGradientAccumulator) -> SpatialGradientAccumulator {
         let nearest = match (left.nearest, right.nearest) {
             (Some(a), Some(b)) => Some(if b.1 < a.1 { b } else { a }),
             (a, b) => a.or(b),
         };
-        PullSum {
+        SpatialGradientAccumulator {
             pull: crate::folds::add_all(left.pull, &right.pull),
             inverse_lengths: left.inverse_lengths + right.inverse_lengths,
             lengths: left.lengths + right.lengths,
@@ -119,7 +125,7 @@ impl Fold for Pull<'_> {
         }
     }
 
-    fn finish(&self, sum: PullSum) -> Result<PullSum> {
-        Ok(sum)
+    fn finish(&self, total: SpatialGradientAccumulator) -> Result<SpatialGradientAccumulator> {
+        Ok(total)
     }
 }

@@ -1,7 +1,7 @@
-//! Column sums of rows in their own type, at the speed of memory.
+//! Column sums of rows in their element type, at memory bandwidth.
 //!
-//! Several kilobytes of a row are read in one go, which is what memory and its prefetching like: strips of 512 columns
-//! reached half of the speed. Four rows are added together, so that sums are loaded and stored once for them.
+//! Each task reads several KiB of a row at a time, which suits the hardware prefetcher: strips of 512 columns reached
+//! half of the bandwidth. Four rows are added together, so that sums are loaded and stored once per four rows.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
-/// Columns that one task sums; their sixteen-bit sums take half of the first-level cache.
+/// Columns per task; their u16 sums (12 KiB) fit into the L1 cache.
 pub(crate) const PANEL_COLUMNS: usize = 6144;
-/// Rows of u8 whose sum fits into sixteen bits.
+/// Rows of u8 whose sum fits into u16.
 const BYTE_ROWS: usize = 256;
 /// Rows added at a time.
-const TOGETHER: usize = 4;
+const ROW_GROUP: usize = 4;
 
 /// Adds the given rows of some columns, at most [`PANEL_COLUMNS`], to `totals`.
 pub(crate) fn add_columns(block: &Block<'_>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
@@ -42,7 +42,7 @@ impl<T: Element> WithSimd for AddColumns<'_, T> {
         let short = &mut short[..self.totals.len()];
         let Range { start, end } = self.columns;
         for group in self.rows.chunks(BYTE_ROWS) {
-            for few in group.chunks(TOGETHER) {
+            for few in group.chunks(ROW_GROUP) {
                 let mut rows = few.iter().map(|&row| self.data.row(row, start, end));
                 match [rows.next(), rows.next(), rows.next(), rows.next()] {
                     [Some(Some(a)), Some(Some(b)), Some(Some(c)), Some(Some(d))] => {
@@ -57,8 +57,8 @@ impl<T: Element> WithSimd for AddColumns<'_, T> {
                             }
                         }
                     }
-                    // In the same order as above, so that the sums do not depend on how the numbers lie.
-                    _ if few.len() == TOGETHER => {
+                    // In the same order as above, so that the sums do not depend on the layout.
+                    _ if few.len() == ROW_GROUP => {
                         for (t, j) in self.totals.iter_mut().zip(start..end) {
                             let [a, b, c, d] =
                                 [few[0], few[1], few[2], few[3]].map(|row| self.data.get(row, j).widen());
@@ -94,7 +94,7 @@ mod tests {
                 let mut totals = vec![0.5; columns.len()];
                 add_typed(&data, &some, columns.clone(), &mut totals);
                 for (k, total) in columns.zip(totals) {
-                    // Whole numbers and quarters add up exactly.
+                    // Integers and quarters add up exactly.
                     assert_eq!(total, 0.5 + some.iter().map(|&i| data.get(i, k).widen()).sum::<f64>());
                 }
             }
@@ -102,9 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn sums_equal_their_twin() {
+    fn sums_equal_the_reference() {
         for (rows, features) in [(0, 3), (1, 1), (1, 0), (4, 6), (5, 8), (60, 16), (256, 17), (300, 60), (512, 257)] {
-            // All 255 in places: the largest sums that sixteen bits must hold.
+            // Columns of 255 give the largest u16 sums.
             let bytes: Vec<u8> = (0..rows * features).map(|i| if i % 3 == 0 { 255 } else { (i % 256) as u8 }).collect();
             check(rows, features, &vec![255u8; rows * features]);
             check(rows, features, &bytes);

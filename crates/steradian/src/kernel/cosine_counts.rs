@@ -1,26 +1,26 @@
-//! The tile of the cone: directions in single precision, and compare-and-count.
+//! Directions in f32, and counts of their cosines above a threshold.
 //!
-//! Cosines come from a product in single precision. A cosine that clears the threshold by more than its rounding error
-//! is counted here; the others are reported, to be decided in double precision. Cost: a few operations a pair.
+//! Cosines are a product in f32. A cosine that differs from the threshold by more than its rounding error is counted
+//! here; the others are reported as undecided, for a computation in f64. Cost: a few operations per pair.
 
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::fused::Center;
+use super::fused::SplitCenter;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
-/// Writes w (x - mu) of some rows and columns, row after row.
+/// Writes w (x - mu) of some rows and columns, row by row.
 ///
-/// Bytes and words are converted in single precision around a mu of two parts; floating-point numbers in double
-/// precision, since neither they nor their weights need fit into the range of single precision.
+/// u8 and u16 are converted in f32 with a mu of two parts; f32 and f64 are converted in f64, because they and their
+/// weights may exceed the range of f32.
 pub(crate) fn directions(
     block: &Block<'_>,
     rows: Range<usize>,
     columns: Range<usize>,
     center: &[f64],
-    split: &Center<f32>,
+    split: &SplitCenter<f32>,
     weights: &[f64],
     out: &mut [f32],
 ) {
@@ -34,7 +34,7 @@ fn typed_directions<T: Element>(
     data: &Rows<'_, T>,
     columns: Range<usize>,
     center: &[f64],
-    split: &Center<f32>,
+    split: &SplitCenter<f32>,
     weights: &[f64],
     out: &mut [f32],
 ) {
@@ -45,7 +45,7 @@ struct ToDirections<'a, T> {
     data: &'a Rows<'a, T>,
     columns: Range<usize>,
     center: &'a [f64],
-    split: &'a Center<f32>,
+    split: &'a SplitCenter<f32>,
     weights: &'a [f64],
     out: &'a mut [f32],
 }
@@ -79,60 +79,60 @@ impl<T: Element> WithSimd for ToDirections<'_, T> {
     }
 }
 
-/// What is surely inside, and what may be.
+/// Bounds that classify an f32 cosine as inside the cone, outside, or undecided.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
-    /// Cosines from here on are inside.
+    /// Cosines from this value on are inside.
     pub sure: f32,
-    /// Cosines below are outside.
+    /// Cosines below this value are outside.
     pub possible: f32,
-    /// Whether a direction and its opposite are the same.
+    /// True if the absolute cosine counts.
     pub absolute: bool,
 }
 
 impl Bounds {
-    /// Of a threshold and the largest error of a cosine.
+    /// Bounds for a threshold and the largest error of a cosine.
     pub(crate) fn new(threshold: f64, error: f64, absolute: bool) -> Self {
         let (sure, possible) = ((threshold + error) as f32, (threshold - error) as f32);
         Self { sure: sure.next_up(), possible: possible.next_down(), absolute }
     }
 
-    /// Whether a cosine can be decided only in double precision.
+    /// True if the cosine must be computed in f64.
     pub(crate) fn undecided(&self, cosine: f32) -> bool {
         let cosine = if self.absolute { cosine.abs() } else { cosine };
         cosine >= self.possible && cosine < self.sure
     }
 }
 
-/// Counts the cosines of one row that are surely inside, for the row and for each column; also says how many cosines
-/// are undecided.
+/// Counts the cosines of one row that are inside: adds them to `columns`, and returns their number and that of the
+/// undecided ones.
 pub(crate) fn count(cosines: &[f32], bounds: Bounds, columns: &mut [u32]) -> (u32, u32) {
-    Arch::new().dispatch(Count { cosines, bounds, columns })
+    Arch::new().dispatch(CountInside { cosines, bounds, columns })
 }
 
-struct Count<'a> {
+struct CountInside<'a> {
     cosines: &'a [f32],
     bounds: Bounds,
     columns: &'a mut [u32],
 }
 
-impl WithSimd for Count<'_> {
+impl WithSimd for CountInside<'_> {
     type Output = (u32, u32);
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> (u32, u32) {
         let Bounds { sure, possible, absolute } = self.bounds;
-        // Clears the sign or nothing, so that the loop has no branch.
+        // Clears the sign bit or nothing, so that the loop has no branch.
         let mask = if absolute { 0x7FFF_FFFF } else { u32::MAX };
-        let (mut inside, mut perhaps) = (0u32, 0u32);
+        let (mut inside, mut inside_or_undecided) = (0u32, 0u32);
         for (cosine, column) in self.cosines.iter().zip(self.columns) {
             let cosine = f32::from_bits(cosine.to_bits() & mask);
             let is_sure = u32::from(cosine >= sure);
             *column += is_sure;
             inside += is_sure;
-            perhaps += u32::from(cosine >= possible);
+            inside_or_undecided += u32::from(cosine >= possible);
         }
-        (inside, perhaps - inside)
+        (inside, inside_or_undecided - inside)
     }
 }
 
@@ -140,7 +140,7 @@ impl WithSimd for Count<'_> {
 mod tests {
     use super::*;
 
-    fn number(i: usize) -> f64 {
+    fn uniform(i: usize) -> f64 {
         ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1u64 << 24) as f64
     }
 
@@ -148,9 +148,9 @@ mod tests {
         let contiguous = Rows::contiguous(data, rows, features).unwrap();
         let transposed: Vec<T> = (0..rows * features).map(|i| data[(i % rows) * features + i / rows]).collect();
         let strided = Rows::strided(&transposed, 0, rows, features, 1, rows as isize).unwrap();
-        let center: Vec<f64> = (0..features).map(|k| 100.0 + 7.0 * number(k)).collect();
-        let weights: Vec<f64> = (0..rows).map(|i| if i % 4 == 1 { 0.0 } else { number(i) }).collect();
-        let split = Center::new(&center);
+        let center: Vec<f64> = (0..features).map(|k| 100.0 + 7.0 * uniform(k)).collect();
+        let weights: Vec<f64> = (0..rows).map(|i| if i % 4 == 1 { 0.0 } else { uniform(i) }).collect();
+        let split = SplitCenter::new(&center);
         for data in [contiguous, strided] {
             for columns in [0..features, features / 2..features] {
                 let mut out = vec![9.0f32; rows * columns.len()];
@@ -160,8 +160,11 @@ mod tests {
                 typed_directions(&data, columns.clone(), &center, &split, &weights, &mut out);
                 for (i, row) in out.chunks(columns.len()).enumerate() {
                     for (k, found) in columns.clone().zip(row) {
-                        let plain = (data.get(i, k).widen() - center[k]) * weights[i];
-                        assert!((f64::from(*found) - plain).abs() <= 3e-7 * plain.abs() + 1e-12, "{found} {plain}");
+                        let expected = (data.get(i, k).widen() - center[k]) * weights[i];
+                        assert!(
+                            (f64::from(*found) - expected).abs() <= 3e-7 * expected.abs() + 1e-12,
+                            "{found} {expected}"
+                        );
                     }
                 }
             }
@@ -169,9 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn directions_equal_their_twin() {
+    fn directions_equal_the_reference() {
         for (rows, features) in [(0, 4), (1, 1), (1, 0), (6, 8), (7, 16), (16, 60), (60, 256), (3, 513)] {
-            let bytes: Vec<u8> = (0..rows * features).map(|i| (255.0 * number(i)) as u8).collect();
+            let bytes: Vec<u8> = (0..rows * features).map(|i| (255.0 * uniform(i)) as u8).collect();
             check(rows, features, &bytes);
             check(rows, features, &bytes.iter().map(|&b| u16::from(b)).collect::<Vec<_>>());
             check(rows, features, &bytes.iter().map(|&b| f32::from(b) + 0.25).collect::<Vec<_>>());
@@ -180,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn counts_equal_their_twin() {
+    fn counts_equal_the_reference() {
         for length in [0, 1, 6, 8, 16, 60, 256, 512, 513] {
-            let cosines: Vec<f32> = (0..length).map(|i| (2.0 * number(i) - 1.0) as f32).collect();
+            let cosines: Vec<f32> = (0..length).map(|i| (2.0 * uniform(i) - 1.0) as f32).collect();
             for absolute in [false, true] {
                 for (threshold, error) in [(0.5, 0.0), (0.5, 0.1), (0.0, 1e-5), (-1e-16, 1e-5), (1.0, 1e-3)] {
                     let bounds = Bounds::new(threshold, error, absolute);
@@ -193,7 +196,7 @@ mod tests {
                     assert_eq!(inside as usize, cosines.iter().filter(|&&c| sure(c)).count());
                     assert_eq!(undecided as usize, cosines.iter().filter(|&&c| bounds.undecided(c)).count());
                     assert!(cosines.iter().zip(&columns).all(|(&c, &n)| n == 1 + u32::from(sure(c))));
-                    // What is decided is decided rightly whatever the error.
+                    // Decided cosines are correct for any error within the bound.
                     for &c in cosines.iter().filter(|&&c| !bounds.undecided(c)) {
                         let v = f64::from(value(c));
                         assert!(if sure(c) { v - error >= threshold } else { v + error < threshold });

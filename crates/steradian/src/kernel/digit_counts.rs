@@ -1,15 +1,15 @@
-//! Histograms of one digit of the sort keys of numbers, column by column.
+//! Histograms of one digit of the sort keys of cells, column by column.
 
 use std::ops::Range;
 
 use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
 
-/// Values of a digit: keys are cut into bytes.
+/// Number of values of a digit, which is one byte of a key.
 pub(crate) const DIGITS: usize = 256;
 
-/// Counts, for each column and each of its two prefixes, the digits at `shift` of the keys that begin with the prefix.
-/// `counts` has [`DIGITS`] numbers for each prefix of each column.
+/// Counts, for each column and each of its two prefixes, the digits at `shift` of the keys that start with the prefix.
+/// `counts` has [`DIGITS`] entries per prefix of each column.
 pub(crate) fn count_digits(
     block: &Block<'_>,
     rows: impl Iterator<Item = usize>,
@@ -18,7 +18,7 @@ pub(crate) fn count_digits(
     prefixes: &[[u64; 2]],
     counts: &mut [u32],
 ) {
-    // A shift by the whole width is the empty prefix; `checked_shr` says so instead of wrapping.
+    // A shift by the full width gives the empty prefix; `>>` would panic or wrap.
     let prefix = |key: u64| key.checked_shr(shift + 8).unwrap_or(0);
     each_element!(block, data => {
         for row in rows {

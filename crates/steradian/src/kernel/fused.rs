@@ -1,15 +1,15 @@
-//! The two halves of a pass of the operator: Y = (X - mu) W with squared lengths on the way, and Z += (X - mu)' Y.
+//! The two products of an operator pass: Y = (X - mu) W, with squared norms of X - mu, and Z += (X - mu)' Y.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
-//! | X | rows of a block, in their own type | r x D |
-//! | mu | `Center`: a high and a low part, so that a large offset costs no digits | D |
-//! | W, Z | row after row, L wide | D x L |
+//! | X | rows of a block, in their element type | r x D |
+//! | mu | `SplitCenter`: a high and a low part, so that a large offset loses no digits | D |
+//! | W, Z | row-major, L columns | D x L |
 //!
-//! A few rows by [`PANEL`] columns are converted minus mu into the first-level cache, and multiplied there by a panel
-//! of W; R rows by P vectors of accumulators stay in registers. Sums over a panel are in the working precision (single for u8, u16 and
-//! f32 unless double is asked for), sums of panels in double. Converting again for Z is cheaper than storing X - mu.
-//! Cost: 2 r D L flops each.
+//! A few rows by [`PANEL`] columns are centered and converted into the L1 cache, and multiplied there by a panel of W;
+//! R rows by P vectors of partial sums stay in registers. Sums over a panel are in the working precision (f32 for u8,
+//! u16 and f32 data, unless f64 is requested), sums of panels in f64. Converting twice is cheaper than storing X - mu
+//! for Z. Cost: 2 r D L flops each.
 
 use std::ops::Range;
 
@@ -22,49 +22,49 @@ use crate::codec::packed;
 use crate::data::block::Rows;
 use crate::data::element::Element;
 
-/// Columns of a panel of W: with the converted rows it fits into the first-level cache.
+/// Columns of X per panel of W: with the converted rows it fits into the L1 cache.
 const PANEL: usize = 512;
-/// Rows summed in registers before Z is touched.
+/// Rows summed in registers per update of Z.
 const ROWS: usize = 64;
-/// Columns converted for Z at a time.
+/// Columns of X converted at a time for Z.
 const STRIP: usize = 384;
-/// Numbers from one converted row to the next: an odd number of cache lines more, or a column of the buffer would meet
-/// itself in a few places of the first-level cache.
+/// Values from one converted row to the next: padded so that the rows of a column do not share a few sets of the L1
+/// cache.
 const STRIP_STRIDE: usize = STRIP + 16;
 
-/// Converted rows begin at a cache line: a vector that lies across two is written and read twice.
+/// A value at the start of a cache line: access to a vector that crosses a cache line costs twice.
 #[repr(align(64))]
 struct Aligned<T>(T);
 
-/// A center as the sum of two numbers of the working precision.
+/// A center as the sum of two values of the working precision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "F: Real")]
-pub(crate) struct Center<F> {
+pub(crate) struct SplitCenter<F> {
     #[serde(with = "packed")]
     high: Vec<F>,
-    /// Nothing where mu has no more digits than the high part.
+    /// Empty if mu equals the high part.
     #[serde(with = "packed")]
     low: Vec<F>,
 }
 
-impl<F: Real> Center<F> {
+impl<F: Real> SplitCenter<F> {
     pub(crate) fn new(center: &[f64]) -> Self {
         let high: Vec<F> = center.iter().map(|&c| F::narrow(c)).collect();
         let mut low: Vec<F> = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
         if low.iter().all(|l| l.widen() == 0.0) {
-            low.clear(); // in double precision, or where mu is short: a subtraction less
+            low.clear(); // saves one subtraction in f64, or if mu is exact in f32
         }
         Self { high, low }
     }
 }
 
-/// Writes x - mu of one row and some columns.
+/// Writes x - mu for some columns of one row.
 #[inline(always)]
 pub(crate) fn convert<T: Element, F: Real>(
     data: &Rows<'_, T>,
     row: usize,
     columns: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     out: &mut [F],
 ) {
     let high = &center.high[columns.clone()];
@@ -86,11 +86,11 @@ pub(crate) fn convert<T: Element, F: Real>(
     }
 }
 
-/// Y += (X - mu) W for some rows, and the squared lengths of X - mu. `w` is D x width, `y` rows x width.
+/// Y += (X - mu) W for some rows, and the squared norms of X - mu. `w` is D x width, `y` rows x width.
 struct Project<'a, T, F> {
     data: &'a Rows<'a, T>,
     rows: Range<usize>,
-    center: &'a Center<F>,
+    center: &'a SplitCenter<F>,
     w: &'a [F],
     width: usize,
     y: &'a mut [f64],
@@ -102,7 +102,7 @@ impl<T: Element, F: Real> WithSimd for Project<'_, T, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Twelve accumulators hide the latency of a multiply-add, whatever their arrangement.
+        // Twelve accumulators hide the latency of a multiply-add, in either arrangement.
         if self.width == F::lanes::<S>() { self.tiles::<S, 12, 1>(simd) } else { self.tiles::<S, 6, 2>(simd) }
     }
 }
@@ -145,15 +145,15 @@ impl<T: Element, F: Real> Project<'_, T, F> {
     }
 }
 
-/// P vectors of a row, from a column on.
+/// P vectors of a row, from column `from` on.
 #[inline(always)]
 fn vectors_at<F: Real, S: Simd, const P: usize>(row: &[F], from: usize) -> &[F::Vector<S>; P] {
-    F::vectors::<S>(&row[from..from + P * F::lanes::<S>()]).try_into().expect("as many numbers as P vectors hold")
+    F::vectors::<S>(&row[from..from + P * F::lanes::<S>()]).try_into().expect("as many values as P vectors have")
 }
 
 #[inline(always)]
-fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
-    let vectors = F::vectors::<S>(numbers);
+fn sum_of_squares<F: Real, S: Simd>(simd: S, values: &[F]) -> f64 {
+    let vectors = F::vectors::<S>(values);
     let zero = F::splat(simd, F::default());
     let (mut a, mut b, mut c, mut d) = (zero, zero, zero, zero);
     let mut groups = vectors.chunks_exact(4);
@@ -167,7 +167,7 @@ fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
         a = F::madd(simd, *x, *x, a);
     }
     let sums = [a, b, c, d];
-    let rest = &numbers[vectors.len() * F::lanes::<S>()..];
+    let rest = &values[vectors.len() * F::lanes::<S>()..];
     let sums: &[F] = pulp::bytemuck::cast_slice(&sums);
     sums.iter().map(|x| x.widen()).sum::<f64>() + rest.iter().map(|x| x.widen().powi(2)).sum::<f64>()
 }
@@ -176,7 +176,7 @@ fn sum_of_squares<F: Real, S: Simd>(simd: S, numbers: &[F]) -> f64 {
 struct Outer<'a, T, F> {
     data: &'a Rows<'a, T>,
     columns: Range<usize>,
-    center: &'a Center<F>,
+    center: &'a SplitCenter<F>,
     y: &'a [F],
     width: usize,
     z: &'a mut [f64],
@@ -231,19 +231,20 @@ impl<T: Element, F: Real> Outer<'_, T, F> {
     }
 }
 
-/// Widths that kernels take, in whole vectors of every processor; other widths are padded to the next.
+/// Widths L that the kernels support: multiples of the vector length of every CPU. Other widths are padded to the next
+/// one.
 pub(crate) const WIDTHS: [usize; 3] = [8, 16, 32];
 
-/// The width that a block of this many columns is padded to; wider blocks are cut into pieces of the widest.
+/// The width that this many columns are padded to; more columns than the largest width are divided into pieces.
 pub(crate) fn padded_width(columns: usize) -> usize {
     WIDTHS.into_iter().find(|&width| width >= columns).unwrap_or(WIDTHS[WIDTHS.len() - 1])
 }
 
-/// Y += (X - mu) W and squared lengths, for a width of [`WIDTHS`].
+/// Y += (X - mu) W and squared norms, for a width of [`WIDTHS`].
 pub(crate) fn project<T: Element, F: Real>(
     data: &Rows<'_, T>,
     rows: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     (w, width): (&[F], usize),
     y: &mut [f64],
     squares: &mut [f64],
@@ -255,7 +256,7 @@ pub(crate) fn project<T: Element, F: Real>(
 pub(crate) fn outer<T: Element, F: Real>(
     data: &Rows<'_, T>,
     columns: Range<usize>,
-    center: &Center<F>,
+    center: &SplitCenter<F>,
     (y, width): (&[F], usize),
     z: &mut [f64],
 ) {
@@ -267,8 +268,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The twins: the definitions, in double precision.
-    fn plain_project<T: Element>(data: &Rows<'_, T>, center: &[f64], w: &[f64], width: usize) -> (Vec<f64>, Vec<f64>) {
+    /// Reference implementations: the definitions, in f64.
+    fn reference_project<T: Element>(
+        data: &Rows<'_, T>,
+        center: &[f64],
+        w: &[f64],
+        width: usize,
+    ) -> (Vec<f64>, Vec<f64>) {
         let z = |i: usize, k: usize| data.get(i, k).widen() - center[k];
         let y = (0..data.rows() * width)
             .map(|t| (0..data.columns()).map(|k| z(t / width, k) * w[k * width + t % width]).sum())
@@ -277,7 +283,7 @@ mod tests {
         (y, squares)
     }
 
-    fn plain_outer<T: Element>(data: &Rows<'_, T>, center: &[f64], y: &[f64], width: usize) -> Vec<f64> {
+    fn reference_outer<T: Element>(data: &Rows<'_, T>, center: &[f64], y: &[f64], width: usize) -> Vec<f64> {
         (0..data.columns() * width)
             .map(|t| {
                 let (k, c) = (t / width, t % width);
@@ -286,26 +292,26 @@ mod tests {
             .collect()
     }
 
-    fn number(i: usize) -> f64 {
+    fn uniform(i: usize) -> f64 {
         ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 / (1u64 << 24) as f64 - 0.5
     }
 
-    /// The vectors of this processor, and narrower ones that others have.
+    /// Vector lengths: that of this CPU, and shorter ones of others.
     #[derive(Clone, Copy)]
     enum Vectors {
         Own,
-        OfEightNumbers,
+        EightLanes,
         None,
     }
 
     impl Vectors {
-        const ALL: [Self; 3] = [Self::Own, Self::OfEightNumbers, Self::None];
+        const ALL: [Self; 3] = [Self::Own, Self::EightLanes, Self::None];
 
         fn run<F: Real, W: WithSimd>(self, width: usize, work: W) {
             match self {
                 Self::Own => _ = dispatch_within::<F, _>(width, work),
                 #[cfg(target_arch = "x86_64")]
-                Self::OfEightNumbers if pulp::x86::V3::try_new().is_some() => {
+                Self::EightLanes if pulp::x86::V3::try_new().is_some() => {
                     _ = Simd::vectorize(pulp::x86::V3::try_new().unwrap(), work);
                 }
                 _ => _ = Simd::vectorize(pulp::Scalar, work),
@@ -317,16 +323,16 @@ mod tests {
         let contiguous = Rows::contiguous(data, rows, features).unwrap();
         let transposed: Vec<T> = (0..rows * features).map(|i| data[(i % rows) * features + i / rows]).collect();
         let strided = Rows::strided(&transposed, 0, rows, features, 1, rows as isize).unwrap();
-        let center: Vec<f64> = (0..features).map(|k| 100.0 + 20.0 * number(k)).collect();
-        let w: Vec<f64> = (0..features * width).map(number).collect();
+        let center: Vec<f64> = (0..features).map(|k| 100.0 + 20.0 * uniform(k)).collect();
+        let w: Vec<f64> = (0..features * width).map(uniform).collect();
         let working: Vec<F> = w.iter().map(|&x| F::narrow(x)).collect();
         let exact: Vec<f64> = working.iter().map(|x| x.widen()).collect();
-        let (y_plain, squares_plain) = plain_project(&contiguous, &center, &exact, width);
-        let coefficients: Vec<f64> = (0..rows * width).map(|i| F::narrow(number(i + 7)).widen()).collect();
-        let z_plain = plain_outer(&contiguous, &center, &coefficients, width);
+        let (y_reference, squares_reference) = reference_project(&contiguous, &center, &exact, width);
+        let coefficients: Vec<f64> = (0..rows * width).map(|i| F::narrow(uniform(i + 7)).widen()).collect();
+        let z_reference = reference_outer(&contiguous, &center, &coefficients, width);
         let scale = 150.0 * (features.max(rows) as f64);
         for data in [contiguous, strided] {
-            let center = Center::new(&center);
+            let center = SplitCenter::new(&center);
             for vectors in Vectors::ALL {
                 let (mut y, mut squares) = (vec![0.0; rows * width], vec![0.0; rows]);
                 let (w, into) = (&working[..], (&mut y[..], &mut squares[..]));
@@ -334,19 +340,19 @@ mod tests {
                     width,
                     Project { data: &data, rows: 0..rows, center: &center, w, width, y: into.0, squares: into.1 },
                 );
-                for (a, b) in y.iter().zip(&y_plain) {
+                for (a, b) in y.iter().zip(&y_reference) {
                     assert!((a - b).abs() <= tolerance * scale, "project {rows} x {features}, {width} wide: {a} {b}");
                 }
-                for (a, b) in squares.iter().zip(&squares_plain) {
+                for (a, b) in squares.iter().zip(&squares_reference) {
                     assert!((a - b).abs() <= tolerance * 150.0 * scale, "squares {a} {b}");
                 }
-                let y: Vec<F> = (0..rows * width).map(|i| F::narrow(number(i + 7))).collect();
+                let y: Vec<F> = (0..rows * width).map(|i| F::narrow(uniform(i + 7))).collect();
                 let mut z = vec![0.0; features * width];
                 vectors.run::<F, _>(
                     width,
                     Outer { data: &data, columns: 0..features, center: &center, y: &y, width, z: &mut z },
                 );
-                for (a, b) in z.iter().zip(&z_plain) {
+                for (a, b) in z.iter().zip(&z_reference) {
                     assert!((a - b).abs() <= tolerance * scale, "outer {rows} x {features}, {width} wide: {a} {b}");
                 }
             }
@@ -354,9 +360,9 @@ mod tests {
     }
 
     fn check_all(rows: usize, features: usize) {
-        let bytes: Vec<u8> = (0..rows * features).map(|i| (200.0 * (number(i) + 0.5)) as u8).collect();
+        let bytes: Vec<u8> = (0..rows * features).map(|i| (200.0 * (uniform(i) + 0.5)) as u8).collect();
         let words: Vec<u16> = bytes.iter().map(|&b| u16::from(b)).collect();
-        let single: Vec<f32> = (0..rows * features).map(|i| (200.0 * (number(i) + 0.5)) as f32).collect();
+        let single: Vec<f32> = (0..rows * features).map(|i| (200.0 * (uniform(i) + 0.5)) as f32).collect();
         let double: Vec<f64> = single.iter().map(|&x| f64::from(x) + 1e-9).collect();
         for width in WIDTHS {
             check::<u8, f32>(rows, features, width, &bytes, 1e-6);
@@ -368,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_equal_their_twins_around_block_edges() {
+    fn kernels_equal_the_reference_around_block_edges() {
         for (rows, features) in [(0, 5), (1, 1), (5, 0), (6, 47), (7, 48), (12, 49), (13, 255), (16, 256), (60, 257)] {
             check_all(rows, features);
         }
@@ -378,16 +384,16 @@ mod tests {
     }
 
     #[test]
-    fn a_large_offset_costs_no_digits() {
-        // Samples of spread 1 at 1e5 in single precision: rounding mu alone would leave an error of 4e-3.
-        let data: Vec<f32> = (0..40 * 64).map(|i| (1e5 + number(i)) as f32).collect();
+    fn a_large_offset_loses_no_digits() {
+        // Samples of scale 1 at 1e5 in f32: rounding mu alone would leave an error of 4e-3.
+        let data: Vec<f32> = (0..40 * 64).map(|i| (1e5 + uniform(i)) as f32).collect();
         let rows = Rows::contiguous(&data, 40, 64).unwrap();
         let center = vec![1e5 + 0.003; 64];
         let w = vec![1.0f32; 64 * 8];
         let (mut y, mut squares) = (vec![0.0; 40 * 8], vec![0.0; 40]);
-        project(&rows, 0..40, &Center::new(&center), (&w[..], 8), &mut y, &mut squares);
-        let (plain, _) = plain_project(&rows, &center, &vec![1.0; 64 * 8], 8);
-        for (a, b) in y.iter().zip(plain) {
+        project(&rows, 0..40, &SplitCenter::new(&center), (&w[..], 8), &mut y, &mut squares);
+        let (reference, _) = reference_project(&rows, &center, &vec![1.0; 64 * 8], 8);
+        for (a, b) in y.iter().zip(reference) {
             assert!((a - b).abs() < 1e-4, "{a} {b}");
         }
     }
@@ -395,7 +401,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20))]
         #[test]
-        fn kernels_equal_their_twins_anywhere(rows in 0usize..140, features in 0usize..300) {
+        fn kernels_equal_the_reference_anywhere(rows in 0usize..140, features in 0usize..300) {
             check_all(rows, features);
         }
     }

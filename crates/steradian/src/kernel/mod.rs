@@ -1,4 +1,5 @@
-//! Kernels: loops over the numbers of a block. Each is compiled twice, for AVX2 with FMA and portably, and held to a plain twin by tests.
+//! Kernels: the inner loops over the cells of a block. Each is compiled for several instruction sets, and tests compare
+//! it with a scalar reference implementation.
 //!
 //! Bodies are ordinary Rust over small fixed arrays, which the compiler keeps in registers.
 

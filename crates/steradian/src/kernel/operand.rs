@@ -1,14 +1,14 @@
-//! Vectors made ready for the fused kernels: in the working precision, cut and padded to the kernels' widths.
+//! Vectors prepared for the fused kernels: in the working precision, divided and padded to the widths of the kernels.
 //!
-//! Blocks are multiplied in two sweeps that the threads share on fixed parts: rows for Y = w (X - mu) W, panels of
-//! columns for Z += (X - mu)' Y. Each part belongs to one task, so the order of additions is fixed.
+//! Threads share each product by fixed parts: rows for Y = (X - mu) W, panels of columns for Z += (X - mu)' Y. Each
+//! part is one task, so the order of additions is fixed.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::fused::{self, Center, WIDTHS};
+use super::fused::{self, SplitCenter, WIDTHS};
 use super::panel;
 use super::simd::Real;
 use crate::codec::packed;
@@ -16,17 +16,17 @@ use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::{Element, ElementType};
 use crate::numeric::linalg::Matrix;
 
-/// Rows that one task projects.
+/// Rows per task of a projection.
 const CHUNK_ROWS: usize = 64;
-/// Columns of Z that one task adds to: whole strips of the kernel.
+/// Features per task of Z: a multiple of the strips of the kernel.
 const PANEL_COLUMNS: usize = 1536;
 
-/// How products are rounded.
+/// Precision of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// Single for u8, u16 and f32 data, double for f64; sums are double.
+    /// f32 for u8, u16 and f32 data, f64 for f64 data; sums are f64.
     Working,
-    /// Double for all data.
+    /// f64 for all data.
     Double,
 }
 
@@ -36,20 +36,21 @@ impl Precision {
     }
 }
 
-/// D x l vectors, or only their number, for blocks seen from a center.
+/// A center and D x l vectors, or only their number l, in the layout of the kernels.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Operand {
     columns: usize,
-    parts: Parts,
+    parts: OperandParts,
 }
 
+/// The center and the pieces of the vectors, in the precision of the products.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Parts {
-    Single(Center<f32>, Vec<Piece<f32>>),
-    Double(Center<f64>, Vec<Piece<f64>>),
+enum OperandParts {
+    Single(SplitCenter<f32>, Vec<Piece<f32>>),
+    Double(SplitCenter<f64>, Vec<Piece<f64>>),
 }
 
-/// Some of the columns, padded with zeros to a kernel's width.
+/// Some of the columns, padded with zeros to a width of the kernels.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "F: Real")]
 struct Piece<F> {
@@ -77,17 +78,17 @@ fn pieces<F: Real>(columns: usize, w: Option<&Matrix>) -> Vec<Piece<F>> {
 }
 
 impl Operand {
-    /// Of these columns; `w` may be left out where blocks are not projected.
+    /// An operand of this many columns; `w` is required only for [`Operand::project`].
     pub(crate) fn new(center: &[f64], columns: usize, w: Option<&Matrix>, double: bool) -> Self {
         let parts = if double {
-            Parts::Double(Center::new(center), pieces(columns, w))
+            OperandParts::Double(SplitCenter::new(center), pieces(columns, w))
         } else {
-            Parts::Single(Center::new(center), pieces(columns, w))
+            OperandParts::Single(SplitCenter::new(center), pieces(columns, w))
         };
         Self { columns, parts }
     }
 
-    /// In the precision that suits the data.
+    /// An operand in the precision for this element type.
     pub(crate) fn for_element(
         center: &[f64],
         columns: usize,
@@ -103,26 +104,26 @@ impl Operand {
         self.columns
     }
 
-    /// Numbers of Z for each feature: the columns and their padding.
+    /// Values of Z per feature: the columns and their padding.
     pub(crate) fn padded_columns(&self) -> usize {
         match &self.parts {
-            Parts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
-            Parts::Double(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+            OperandParts::Single(_, pieces) => pieces.iter().map(|p| p.width).sum(),
+            OperandParts::Double(_, pieces) => pieces.iter().map(|p| p.width).sum(),
         }
     }
 
-    /// (X - mu) W, rows x l, and the weight of each row: `weight` of the row, its squared distance from the center, and
-    /// whether that was summed in double precision.
+    /// (X - mu) W, rows x l, and the weight of each row: `weight` is called with the row, its squared distance to the
+    /// center, and true if that was computed in f64.
     pub(crate) fn project(
         &self,
         block: &Block<'_>,
         weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
         match &self.parts {
-            Parts::Single(center, pieces) => {
+            OperandParts::Single(center, pieces) => {
                 each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
-            Parts::Double(center, pieces) => {
+            OperandParts::Double(center, pieces) => {
                 each_element!(block, data => self.project_typed(&data, center, pieces, weight))
             }
         }
@@ -131,7 +132,7 @@ impl Operand {
     fn project_typed<T: Element, F: Real>(
         &self,
         data: &Rows<'_, T>,
-        center: &Center<F>,
+        center: &SplitCenter<F>,
         pieces: &[Piece<F>],
         weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
@@ -160,13 +161,13 @@ impl Operand {
         (y, weights)
     }
 
-    /// Z += (X - mu)' Y; Z holds the pieces one after the other, each D x its width.
+    /// Z += (X - mu)' Y; Z consists of the pieces in order, each D x its width.
     pub(crate) fn add_outer(&self, block: &Block<'_>, y: &[f64], z: &mut [f64]) {
         match &self.parts {
-            Parts::Single(center, pieces) => {
+            OperandParts::Single(center, pieces) => {
                 each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
             }
-            Parts::Double(center, pieces) => {
+            OperandParts::Double(center, pieces) => {
                 each_element!(block, data => self.outer_typed(&data, center, pieces, y, z))
             }
         }
@@ -175,7 +176,7 @@ impl Operand {
     fn outer_typed<T: Element, F: Real>(
         &self,
         data: &Rows<'_, T>,
-        center: &Center<F>,
+        center: &SplitCenter<F>,
         pieces: &[Piece<F>],
         y: &[f64],
         mut z: &mut [f64],
@@ -194,7 +195,7 @@ impl Operand {
         }
     }
 
-    /// The D x l matrix that such a Z holds.
+    /// The D x l matrix of a Z of [`Operand::add_outer`].
     pub(crate) fn unpadded(&self, z: Vec<f64>) -> Matrix {
         let padded = self.padded_columns();
         let features = z.len().checked_div(padded).unwrap_or(0);
@@ -215,8 +216,8 @@ impl Operand {
 
     fn layout(&self) -> Vec<(Range<usize>, usize)> {
         match &self.parts {
-            Parts::Single(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
-            Parts::Double(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+            OperandParts::Single(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
+            OperandParts::Double(_, pieces) => pieces.iter().map(|p| (p.columns.clone(), p.width)).collect(),
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Panels: a few rows by a few hundred columns of a block, converted to double precision minus the center.
+//! Panels: a few rows by a few hundred columns of a block, centered and converted to f64.
 //!
-//! Data are never converted as a whole: a panel fits into the second-level cache and is thrown away after use.
+//! Data are never converted as a whole: a panel fits into the L2 cache and is discarded after use.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 use crate::error::{Error, Result};
 
-/// Columns of a panel.
+/// Columns per panel.
 pub(crate) const COLUMNS: usize = 512;
 
 /// The column ranges of all panels.
@@ -23,12 +23,12 @@ pub(crate) fn chunks(rows: usize, size: usize) -> impl Iterator<Item = Range<usi
     (0..rows).step_by(size).map(move |start| start..(start + size).min(rows))
 }
 
-/// Room for a panel of this many rows.
+/// A buffer for a panel of this many rows.
 pub(crate) fn buffer(rows: usize) -> Vec<f64> {
     vec![0.0; rows * COLUMNS]
 }
 
-/// The sum of squares of a row of a panel, in partial sums that the processor can work on at once.
+/// The sum of squares of a row of a panel, as independent partial sums, so that the loop vectorizes.
 pub(crate) fn sum_of_squares(row: &[f64]) -> f64 {
     const LANES: usize = 8;
     let mut sums = [0.0; LANES];
@@ -39,7 +39,7 @@ pub(crate) fn sum_of_squares(row: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + groups.remainder().iter().map(|x| x * x).sum::<f64>()
 }
 
-/// Writes `weight * (x - center)` for the given rows and columns of a block into `out`, row after row.
+/// Writes `weight * (x - center)` for the given rows and columns of a block into `out`, row by row.
 pub(crate) fn center(
     block: &Block<'_>,
     rows: Range<usize>,
@@ -79,58 +79,61 @@ fn center_rows<T: Element>(
     }
 }
 
-/// Lengths of one sample.
+/// Norms of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Lengths {
-    /// |x - center|.
+pub(crate) struct Norms {
+    /// norm(x - center).
     pub from_center: f64,
-    /// |x|.
+    /// norm(x).
     pub from_origin: f64,
 }
 
-/// Sums of squares outside these bounds are redone with scaling: below, terms may have vanished; above, overflowed.
+/// Sums of squares outside of this range are computed again with scaling: below, terms may have underflowed; above,
+/// overflowed.
 const SAFE_SQUARES: Range<f64> = 1e-270..1e300;
 
-/// The root of a squared distance that a kernel has summed, measured again where the sum is near a limit.
-pub(crate) fn safe_length(square: f64, block: &Block<'_>, row: usize, center: &[f64]) -> f64 {
-    if SAFE_SQUARES.contains(&square) { square.sqrt() } else { lengths(block, row..row + 1, center)[0].from_center }
+/// The root of a squared distance that a kernel has computed; computed again if the square is outside of
+/// [`SAFE_SQUARES`].
+pub(crate) fn safe_norm(square: f64, block: &Block<'_>, row: usize, center: &[f64]) -> f64 {
+    if SAFE_SQUARES.contains(&square) { square.sqrt() } else { norms(block, row..row + 1, center)[0].from_center }
 }
 
-/// The lengths of the given rows.
-pub(crate) fn lengths(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Lengths> {
-    each_element!(block, data => rows.map(|row| row_lengths(&data, row, center)).collect())
+/// The norms of some rows.
+pub(crate) fn norms(block: &Block<'_>, rows: Range<usize>, center: &[f64]) -> Vec<Norms> {
+    each_element!(block, data => rows.map(|row| row_norms(&data, row, center)).collect())
 }
 
-fn row_lengths<T: Element>(data: &Rows<'_, T>, row: usize, center: &[f64]) -> Lengths {
+fn row_norms<T: Element>(data: &Rows<'_, T>, row: usize, center: &[f64]) -> Norms {
     let columns = data.columns();
-    let (around, plain) = match data.row(row, 0, columns) {
+    let (centered, uncentered) = match data.row(row, 0, columns) {
         Some(row) => squares(row.iter().map(|x| x.widen()), center),
         None => squares((0..columns).map(|j| data.get(row, j).widen()), center),
     };
     let value = |j: usize| data.get(row, j).widen();
-    Lengths {
-        from_center: safe_root(around, columns, |j| value(j) - center[j]),
-        from_origin: safe_root(plain, columns, value),
+    Norms {
+        from_center: safe_root(centered, columns, |j| value(j) - center[j]),
+        from_origin: safe_root(uncentered, columns, value),
     }
 }
 
-/// Sums of squares around the center and around the origin.
+/// Sums of squares about the center and about the origin.
 #[inline(always)]
 fn squares(row: impl Iterator<Item = f64>, center: &[f64]) -> (f64, f64) {
-    const LANES: usize = 8; // independent sums, so that the loop vectorises and rounding errors stay small
-    let (mut around, mut plain) = ([0.0; LANES], [0.0; LANES]);
+    const LANES: usize = 8; // independent sums, so that the loop vectorizes and rounding errors stay small
+    let (mut centered, mut uncentered) = ([0.0; LANES], [0.0; LANES]);
     let mut row = row;
     for center in center.chunks(LANES) {
-        for ((around, plain), (x, c)) in around.iter_mut().zip(&mut plain).zip(row.by_ref().zip(center)) {
+        for ((centered, uncentered), (x, c)) in centered.iter_mut().zip(&mut uncentered).zip(row.by_ref().zip(center)) {
             let z = x - c;
-            *around += z * z;
-            *plain += x * x;
+            *centered += z * z;
+            *uncentered += x * x;
         }
     }
-    (around.iter().sum(), plain.iter().sum())
+    (centered.iter().sum(), uncentered.iter().sum())
 }
 
-/// The root of a sum of squares, recomputed with the largest magnitude taken out when the sum is near a limit.
+/// The root of a sum of squares; computed again with values divided by the largest one if it is outside of
+/// [`SAFE_SQUARES`].
 fn safe_root(square: f64, columns: usize, value: impl Fn(usize) -> f64) -> f64 {
     if SAFE_SQUARES.contains(&square) {
         return square.sqrt();
@@ -142,17 +145,14 @@ fn safe_root(square: f64, columns: usize, value: impl Fn(usize) -> f64) -> f64 {
     largest * (0..columns).map(|j| (value(j) / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// An error that names the first number of the block that is not finite, if there is one.
+/// An error with the first cell of the block that is not finite, if there is one.
 pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
     each_element!(block, data => {
         for row in 0..data.rows() {
             for column in 0..data.columns() {
                 let x = data.get(row, column).widen();
                 if !x.is_finite() {
-                    return Err(Error::data(format!(
-                        "the data are {x} at row {}, column {column}; remove or fill such cells",
-                        block.first() + row
-                    )));
+                    return Err(Error::NotFinite { value: x, row: block.first() + row, column });
                 }
             }
         }
@@ -181,15 +181,15 @@ mod tests {
             assert_eq!(x, y);
             assert_eq!(x[columns.len()], 2.0 * (f64::from(c[2 * features + columns.start]) - mu[columns.start]));
         }
-        assert_eq!(lengths(&a, 0..n, &mu), lengths(&b, 0..n, &mu));
+        assert_eq!(norms(&a, 0..n, &mu), norms(&b, 0..n, &mu));
     }
 
     #[test]
-    fn lengths_survive_the_ends_of_the_exponent() {
+    fn norms_neither_overflow_nor_underflow() {
         for scale in [1e-300, 1e-150, 1.0, 1e150, 1e300] {
             let data = [3.0 * scale, 4.0 * scale];
             let block = Block::new(0, BlockData::F64(Rows::contiguous(&data, 1, 2).unwrap()));
-            let found = lengths(&block, 0..1, &[0.0, 0.0])[0];
+            let found = norms(&block, 0..1, &[0.0, 0.0])[0];
             assert!((found.from_center / (5.0 * scale) - 1.0).abs() < 1e-15, "{scale:e}: {found:?}");
         }
     }

@@ -1,6 +1,6 @@
-//! Prefetch hints for kernels that read short pieces of many rows, which the processor does not predict.
+//! Prefetch hints for kernels that read short pieces of many rows, which the hardware prefetcher does not predict.
 
-// A hint takes an address and reads nothing.
+// A prefetch instruction takes an address and reads nothing.
 #![allow(unsafe_code)]
 
 use std::ops::Range;
@@ -8,9 +8,10 @@ use std::ops::Range;
 use crate::data::block::Rows;
 use crate::data::element::Element;
 
+/// Bytes per cache line.
 const LINE_BYTES: usize = 64;
 
-/// Asks for some columns of a row, if there is such a row and it lies in one piece.
+/// Prefetches some columns of a row, if the row exists and is contiguous.
 #[inline(always)]
 pub(crate) fn fetch<T: Element>(data: &Rows<'_, T>, row: usize, columns: Range<usize>) {
     if row < data.rows()
@@ -26,7 +27,7 @@ pub(crate) fn fetch<T: Element>(data: &Rows<'_, T>, row: usize, columns: Range<u
 #[inline(always)]
 fn hint<T>(address: *const T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch has no effect but on caches, whatever the address; every x86-64 processor has it.
+    // SAFETY: a prefetch affects caches only, for any address; every x86-64 CPU supports it.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
 }
 

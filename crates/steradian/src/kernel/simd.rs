@@ -1,37 +1,38 @@
-//! The arithmetic of kernels: single or double precision, in vectors as wide as the processor has them.
+//! Vector arithmetic of kernels in f32 or f64, at the vector length of the CPU.
 //!
-//! `pulp` asks the processor at run time and calls the version compiled for it: one portable binary, no unsafe here.
+//! `pulp` detects the instruction set at run time and calls the version compiled for it: one portable binary, no unsafe
+//! code here.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::data::element::Element;
 
-/// Single or double precision.
+/// A floating-point type of kernels: f32 or f64.
 pub(crate) trait Real:
     Copy + Default + Send + Sync + pulp::bytemuck::Pod + std::ops::Sub<Output = Self>
 {
-    /// As many numbers as a register of the processor holds.
+    /// A vector register.
     type Vector<S: Simd>: Copy + pulp::bytemuck::Pod;
 
-    /// The nearest number of this precision.
+    /// The nearest value of this type.
     fn narrow(x: f64) -> Self;
-    /// The same number in double precision.
+    /// The value as f64.
     fn widen(self) -> f64;
-    /// An element of the data in this precision.
+    /// An element of the data in this type.
     fn of<T: Element>(x: T) -> Self;
-    /// The same number in every place.
+    /// A vector whose lanes all have this value.
     fn splat<S: Simd>(simd: S, x: Self) -> Self::Vector<S>;
     /// a b + c.
     fn madd<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>, c: Self::Vector<S>) -> Self::Vector<S>;
-    /// Numbers as vectors; what does not fill one at the end is left out.
-    fn vectors<S: Simd>(numbers: &[Self]) -> &[Self::Vector<S>];
-    /// How many numbers a vector holds.
+    /// A slice as vectors; the remainder that does not fill a vector is left out.
+    fn vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
+    /// Number of values per vector.
     fn lanes<S: Simd>() -> usize {
         size_of::<Self::Vector<S>>() / size_of::<Self>()
     }
 }
 
-/// Runs `work` in the widest vectors of this processor that are no wider than `width` numbers.
+/// Runs `work` with the longest vectors of this CPU that have at most `width` values.
 pub(crate) fn dispatch_within<F: Real, W: WithSimd>(width: usize, work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if width * size_of::<F>() < size_of::<pulp::f32x16>()
@@ -73,8 +74,8 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn vectors<S: Simd>(numbers: &[Self]) -> &[S::$vector] {
-                S::$vectors(numbers).0
+            fn vectors<S: Simd>(values: &[Self]) -> &[S::$vector] {
+                S::$vectors(values).0
             }
         }
     };

@@ -1,4 +1,4 @@
-//! Squared distances of rows from a point, and weighted sums of differences, in double precision without a product.
+//! Squared distances of rows to a point, and weighted sums of differences to it, in f64.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | norm(x - y)^2 | [`squared_distances`] |
 //! | sum of w (x - y) over some rows | [`add_weighted`] |
 //!
-//! Double precision, since the point of least distances is found to more digits than single precision has, and since
-//! converting bytes costs more than the arithmetic. Cost: 3 flops a number each.
+//! In f64, because the spatial median is computed to more digits than f32 has, and because converting u8 costs more
+//! than the arithmetic. Cost: 3 flops per cell each.
 
 use std::ops::Range;
 
@@ -16,12 +16,12 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 
-/// Independent sums: they hide the latency of an addition and keep rounding errors small.
+/// Number of independent sums, which hide the latency of an addition and keep rounding errors small.
 const LANES: usize = 16;
-/// Rows that are added at a time, so that the sums are loaded and stored once for all of them.
-const TOGETHER: usize = 4;
+/// Rows added at a time, so that sums are loaded and stored once per group.
+const ROW_GROUP: usize = 4;
 
-/// norm(x - y)^2 of some rows. Near the ends of the exponent it may overflow or vanish.
+/// norm(x - y)^2 of some rows; it may overflow or underflow.
 pub(crate) fn squared_distances(block: &Block<'_>, rows: Range<usize>, point: &[f64], out: &mut [f64]) {
     each_element!(block, data => typed_distances(&data, rows, point, out));
 }
@@ -104,11 +104,11 @@ impl<T: Element> WithSimd for AddWeighted<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Range { start, end } = self.columns;
-        let (groups, rest) = self.rows.as_chunks::<TOGETHER>();
+        let (groups, rest) = self.rows.as_chunks::<ROW_GROUP>();
         for group in groups {
             let w = group.map(|(_, w)| w);
             let [Some(a), Some(b), Some(c), Some(d)] = group.map(|(row, _)| self.data.row(row, start, end)) else {
-                // In the same order as below, so that the sums do not depend on how the numbers lie.
+                // In the same order as below, so that the sums do not depend on the layout.
                 for (j, (sum, y)) in self.sums.iter_mut().zip(self.point).enumerate() {
                     let [a, b, c, d] = group.map(|(row, w)| (self.data.get(row, start + j).widen() - y) * w);
                     *sum += (a + b) + (c + d);
@@ -154,15 +154,15 @@ mod tests {
             let mut squares = vec![0.0; rows];
             typed_distances(&data, 0..rows, &point, &mut squares);
             for (i, square) in squares.iter().enumerate() {
-                let plain: f64 = (0..features).map(|k| z(i, k).powi(2)).sum();
-                assert!((square - plain).abs() <= 1e-13 * plain, "{rows} x {features}: {square} {plain}");
+                let expected: f64 = (0..features).map(|k| z(i, k).powi(2)).sum();
+                assert!((square - expected).abs() <= 1e-13 * expected, "{rows} x {features}: {square} {expected}");
             }
             for columns in [0..features, features / 3..features, 0..features.min(1)] {
                 let mut sums = vec![1.0; columns.len()];
                 typed_weighted(&data, &weights, columns.clone(), &point[columns.clone()], &mut sums);
                 for (k, sum) in columns.zip(sums) {
-                    let plain: f64 = 1.0 + weights.iter().map(|&(i, w)| w * z(i, k)).sum::<f64>();
-                    assert!((sum - plain).abs() <= 1e-11, "{rows} x {features}: {sum} {plain}");
+                    let expected: f64 = 1.0 + weights.iter().map(|&(i, w)| w * z(i, k)).sum::<f64>();
+                    assert!((sum - expected).abs() <= 1e-11, "{rows} x {features}: {sum} {expected}");
                 }
             }
         }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn kernels_equal_their_twins_around_edges() {
+    fn kernels_equal_the_reference_around_edges() {
         for (rows, features) in
             [(0, 5), (1, 1), (1, 0), (3, 6), (4, 8), (5, 16), (60, 17), (6, 256), (8, 512), (9, 513)]
         {
@@ -188,7 +188,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20))]
         #[test]
-        fn kernels_equal_their_twins_anywhere(rows in 0usize..40, features in 0usize..300) {
+        fn kernels_equal_the_reference_anywhere(rows in 0usize..40, features in 0usize..300) {
             check_all(rows, features);
         }
     }

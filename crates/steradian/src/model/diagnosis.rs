@@ -8,17 +8,17 @@
 //! | c_OD = (m + 1.96 s)^(3/2), m and s of OD^(2/3) in the bulk | `cutoffs[1]` |
 //!
 //! OD^(2/3) is close to normal for normal samples (Wilson and Hilferty 1931), so both cutoffs pass 97.5 % of them
-//! (Hubert et al. 2005). A cutoff that is not a number flags nobody.
+//! (Hubert et al. 2005). A cutoff of NaN flags no sample.
 
 use serde::{Deserialize, Serialize};
 
-use crate::folds::DistancesSum;
+use crate::folds::SampleDistances;
 use crate::numeric::statistics::{NORMAL_975, bulk, chi_square_quantile, median};
 
-/// Distances from the subspace below this share of the median distance from the center are rounding.
+/// Orthogonal distances below this fraction of the median norm are rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// What a sample is, by its two distances.
+/// The class of a sample by its two distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flag {
@@ -46,7 +46,7 @@ impl Flag {
         }
     }
 
-    /// By distances and cutoffs; a cutoff that is not a number flags nobody, a distance that is not flags the sample.
+    /// The flag for two distances and cutoffs; a cutoff of NaN flags no sample, a distance of NaN flags its sample.
     pub fn of(distances: [f64; 2], cutoffs: [f64; 2]) -> Self {
         let beyond = |i: usize| !cutoffs[i].is_nan() && (distances[i].is_nan() || distances[i] > cutoffs[i]);
         match (beyond(0), beyond(1)) {
@@ -57,39 +57,39 @@ impl Flag {
         }
     }
 
-    /// Whether the sample lies off the subspace.
+    /// True if the orthogonal distance exceeds its cutoff.
     pub fn is_outlier(self) -> bool {
         matches!(self, Self::Orthogonal | Self::BadLeverage)
     }
 }
 
-/// How one sample lies to a model.
+/// The position of one sample relative to a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnosis {
     /// The distance along the components, in robust standard deviations.
     pub score_distance: f64,
     /// The distance from the subspace, in data units (scaled ones where features were scaled).
     pub orthogonal_distance: f64,
-    /// The angle to the subspace; not a number at the center.
+    /// The angle to the subspace in degrees; NaN at the center.
     pub angle_degrees: f64,
-    /// What that makes of it.
+    /// The flag that follows.
     pub flag: Flag,
 }
 
 /// Cutoffs of score distance and orthogonal distance, from how the samples of a fit lie.
-pub(crate) fn cutoffs(measured: &DistancesSum, d: usize, features: usize) -> [f64; 2] {
+pub(crate) fn cutoffs(measured: &SampleDistances, d: usize, features: usize) -> [f64; 2] {
     let score = chi_square_quantile(0.975, d).sqrt();
-    let speaking: Vec<f64> = measured.lengths.iter().copied().filter(|l| *l > 0.0).collect();
+    let active: Vec<f64> = measured.lengths.iter().copied().filter(|l| *l > 0.0).collect();
     let distances: Vec<f64> = measured.orthogonal();
     let largest = distances.iter().fold(0.0f64, |m, od| m.max(*od));
-    if d >= features || speaking.is_empty() {
+    if d >= features || active.is_empty() {
         return [score, f64::NAN];
     }
-    let unseen = ROUNDING * median(speaking);
+    let rounding = ROUNDING * median(active);
     // All samples within the subspace: there is nothing to be off by.
-    if largest <= unseen {
+    if largest <= rounding {
         return [score, f64::NAN];
     }
     let bulk = bulk(distances.into_iter().map(|od| od.powf(2.0 / 3.0)).collect());
-    [score, (bulk.location + NORMAL_975 * bulk.scale).max(0.0).powf(1.5).max(unseen)]
+    [score, (bulk.location + NORMAL_975 * bulk.scale).max(0.0).powf(1.5).max(rounding)]
 }

@@ -1,85 +1,167 @@
-//! Models as safetensors bytes: equal fits give equal bytes.
+//! Model files: safetensors, format 2. Equal fits give equal bytes; format 1 is read, too.
+//!
+//! | array | type | shape | present |
+//! |---|---|---|---|
+//! | `center` | f64 | D | always |
+//! | `components` | f64 | d x D | always |
+//! | `angular_eigenvalues` | f64 | d | where the components are eigenvectors on the sphere |
+//! | `explained_variance` | f64 | d | always |
+//! | `support` | u8 | n | always |
+//! | `cutoffs` | f64 | 2 | always |
+//! | `scale`, `cell_limits` | f64 | D | where features were scaled, cells cleaned |
+//! | `tau` | i64 | n | cone only |
+//!
+//! All other arrays are those of other crates, in f64. The metadata have one key, `steradian`, with a JSON object of sorted keys.
 
 use std::collections::{BTreeMap, HashMap};
 
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::extras::Extra;
-use super::{Certificate, CleanedCells, Model};
+use super::{Certificate, CleanedCells, Diagnostics, FitReport, Model, Subspace};
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Center, Components};
-use crate::config::screen::{Angle, Cone, Counting, Outlyingness, Screen};
+use crate::config::options::{Center, Solver};
+use crate::config::screen::Screen;
+use crate::data::element::ElementType;
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 use crate::numeric::linalg::Matrix;
-use crate::screen::report::ConeReport;
+use crate::screen::report::{ConeReport, Elimination};
 
-/// The version of the format that is written, and the only one that is read.
-const FORMAT: u64 = 1;
-/// The arrays of this crate; others are extras.
-const ARRAYS: [&str; 9] =
-    ["center", "components", "cutoffs", "kept", "shares", "variances", "scale", "cell_limits", "tau"];
+/// The version of the format that is written.
+const FORMAT: u64 = 2;
+/// The versions of the format that are read.
+const READ: std::ops::RangeInclusive<u64> = 1..=FORMAT;
+/// The arrays of this crate, under their names in format 2 and in format 1; others are extras.
+const ARRAYS: [(&str, &str); 9] = [
+    ("center", "center"),
+    ("components", "components"),
+    ("cutoffs", "cutoffs"),
+    ("support", "kept"),
+    ("angular_eigenvalues", "shares"),
+    ("explained_variance", "variances"),
+    ("scale", "scale"),
+    ("cell_limits", "cell_limits"),
+    ("tau", "tau"),
+];
 /// The one metadata key.
 const KEY: &str = "steradian";
 
+/// The metadata of a model file. The aliases are the names of format 1.
+#[derive(Debug, Serialize, Deserialize)]
+struct Metadata {
+    certificate: Certificate,
+    #[serde(alias = "cleaned_share")]
+    cleaned_fraction: Option<f64>,
+    #[serde(alias = "element")]
+    dtype: ElementType,
+    elimination: Option<Elimination>,
+    format: u64,
+    #[serde(alias = "image")]
+    image_size: Option<[usize; 2]>,
+    iterations: Vec<usize>,
+    method: Method,
+    n_components: usize,
+    #[serde(alias = "chosen")]
+    n_components_reason: Option<String>,
+    #[serde(alias = "n_kept")]
+    n_support: usize,
+    objective: Vec<f64>,
+    /// The configuration without the method and the seed, which have keys of their own.
+    parameters: Map<String, Value>,
+    passes: usize,
+    pivot: Option<usize>,
+    seed: u64,
+    shape: [usize; 2],
+    solver: Solver,
+    tau_min: Option<i64>,
+    total_variance: Option<f64>,
+    warnings: Vec<String>,
+}
+
+/// The parameters of a configuration by the names of reports. With the report of a cone, `max_angle` is the angle that was
+/// used; a given center is the array `center`.
+pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Map<String, Value> {
+    let Ok(Value::Object(mut parameters)) = serde_json::to_value(config) else {
+        unreachable!("a configuration is a list of names and values");
+    };
+    parameters.remove("method");
+    parameters.remove("seed");
+    if let Center::Given(_) = config.center {
+        parameters.insert("center".to_owned(), json!("given"));
+    }
+    if let (Screen::Cone(_), Some(cone)) = (&config.screen, cone) {
+        parameters.insert("max_angle".to_owned(), json!(cone.max_angle));
+        parameters.insert("exact".to_owned(), json!(cone.elimination.is_none()));
+    }
+    parameters
+}
+
 impl Model {
-    /// What is known of the model apart from its arrays, with sorted keys.
+    /// The metadata of the model file: everything but its arrays, with sorted keys.
     pub fn metadata(&self) -> Value {
-        let (config, cone) = (&self.config, self.cone.as_ref());
-        sorted(json!({
-            "certificate": self.certificate,
-            "chosen": self.chosen,
-            "format": FORMAT,
-            "image": self.shape.image.map(|(height, width)| [height, width]),
-            "cleaned_share": self.cells.as_ref().map(|cells| cells.share),
-            "method": config.method,
-            "iterations": self.iterations,
-            "objective": self.objective,
-            "total_variance": self.total_variance,
-            "n_components": self.n_components(),
-            "n_kept": self.n_kept(),
-            "element": self.shape.element,
-            "elimination": cone.and_then(|cone| cone.elimination),
-            "parameters": parameters(config, cone),
-            "passes": self.passes,
-            "pivot": cone.map(|cone| cone.pivot),
-            "seed": config.seed,
-            "shape": [self.shape.samples, self.n_features()],
-            "solver": self.solver,
-            "tau_min": cone.map(ConeReport::tau_min),
-            "warnings": self.warnings,
+        let (config, report, cone) = (&self.config, &self.report, self.report.cone.as_ref());
+        sorted(json!(Metadata {
+            certificate: report.certificate,
+            cleaned_fraction: self.diagnostics.cells.as_ref().map(|cells| cells.fraction),
+            dtype: self.shape.element,
+            elimination: cone.and_then(|cone| cone.elimination),
+            format: FORMAT,
+            image_size: self.shape.image.map(|(height, width)| [height, width]),
+            iterations: report.iterations.clone(),
+            method: config.method,
+            n_components: self.n_components(),
+            n_components_reason: report.n_components_reason.clone(),
+            n_support: self.n_support(),
+            objective: report.objective.clone(),
+            parameters: parameters(config, cone),
+            passes: report.passes,
+            pivot: cone.map(|cone| cone.pivot),
+            seed: config.seed,
+            shape: [self.shape.samples, self.n_features()],
+            solver: report.solver,
+            tau_min: cone.map(ConeReport::tau_min),
+            total_variance: self.diagnostics.total_variance,
+            warnings: report.warnings.clone(),
         }))
     }
 
-    /// The model file.
+    /// The bytes of the model file.
+    ///
+    /// # Errors
+    /// If safetensors rejects an array.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let (d, features, n) = (self.n_components(), self.n_features(), self.kept.len());
-        let doubles = |values: &[f64]| {
+        let Subspace { center, scale, components, angular_eigenvalues } = &self.subspace;
+        let Diagnostics { explained_variance, cutoffs, cells, .. } = &self.diagnostics;
+        let (d, features, n) = (self.n_components(), self.n_features(), self.report.support.len());
+        let le_bytes = |values: &[f64]| {
             let mut bytes = Vec::with_capacity(values.len() * 8);
             values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
             bytes
         };
-        let shares = self.shares.clone().unwrap_or_else(|| vec![f64::NAN; d]);
         let mut arrays: Vec<(&str, Dtype, Vec<usize>, Vec<u8>)> = vec![
-            ("center", Dtype::F64, vec![features], doubles(&self.center)),
-            ("components", Dtype::F64, vec![d, features], doubles(self.components.data())),
-            ("cutoffs", Dtype::F64, vec![2], doubles(&self.cutoffs)),
-            ("kept", Dtype::U8, vec![n], self.kept.iter().map(|&k| u8::from(k)).collect()),
-            ("shares", Dtype::F64, vec![d], doubles(&shares)),
-            ("variances", Dtype::F64, vec![d], doubles(&self.variances)),
+            ("center", Dtype::F64, vec![features], le_bytes(center)),
+            ("components", Dtype::F64, vec![d, features], le_bytes(components.data())),
+            ("cutoffs", Dtype::F64, vec![2], le_bytes(cutoffs)),
+            ("support", Dtype::U8, vec![n], self.report.support.iter().map(|&active| u8::from(active)).collect()),
+            ("explained_variance", Dtype::F64, vec![d], le_bytes(explained_variance)),
         ];
-        if let Some(scale) = &self.scale {
-            arrays.push(("scale", Dtype::F64, vec![features], doubles(scale)));
+        if let Some(values) = angular_eigenvalues {
+            arrays.push(("angular_eigenvalues", Dtype::F64, vec![d], le_bytes(values)));
         }
-        if let Some(cells) = &self.cells {
-            arrays.push(("cell_limits", Dtype::F64, vec![features], doubles(&cells.limits)));
+        if let Some(scale) = scale {
+            arrays.push(("scale", Dtype::F64, vec![features], le_bytes(scale)));
+        }
+        if let Some(cells) = cells {
+            arrays.push(("cell_limits", Dtype::F64, vec![features], le_bytes(&cells.limits)));
         }
         for (name, extra) in &self.extras {
-            arrays.push((name, Dtype::F64, extra.shape.clone(), doubles(&extra.values)));
+            arrays.push((name, Dtype::F64, extra.shape.clone(), le_bytes(&extra.values)));
         }
-        if let Some(cone) = &self.cone {
+        if let Some(cone) = &self.report.cone {
             arrays.push(("tau", Dtype::I64, vec![n], cone.tau.iter().flat_map(|t| t.to_le_bytes()).collect()));
         }
         let views = arrays
@@ -91,78 +173,45 @@ impl Model {
         safetensors::serialize(views, Some(metadata)).map_err(unwritable)
     }
 
-    /// Reads a model file; refuses unknown versions and wrong shapes by name.
+    /// Reads a model file of format 1 or 2.
+    ///
+    /// # Errors
+    /// For other formats, and for metadata and arrays that are missing or of the wrong shape.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let broken = |what: String| Error::data(format!("not a steradian model: {what}"));
-        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| broken(e.to_string()))?;
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| not_a_model(e.to_string()))?;
         let text = header
             .metadata()
             .as_ref()
             .and_then(|m| m.get(KEY))
-            .ok_or_else(|| broken(format!("no metadata key `{KEY}`")))?;
-        let metadata: Value = serde_json::from_str(text).map_err(|e| broken(format!("metadata: {e}")))?;
-        let format = metadata["format"].as_u64().ok_or_else(|| broken("no format version".into()))?;
-        if format != FORMAT {
-            return Err(Error::data(format!(
-                "the model has format version {format}, this program reads version {FORMAT}; use the program that wrote it"
+            .ok_or_else(|| not_a_model(format!("metadata key `{KEY}` is missing")))?;
+        let metadata: Value = serde_json::from_str(text).map_err(|e| not_a_model(format!("metadata: {e}")))?;
+        let format = metadata["format"].as_u64().ok_or_else(|| not_a_model("the format version is missing"))?;
+        if !READ.contains(&format) {
+            return Err(Error::invalid_data(format!(
+                "the model has format version {format}; this version of steradian reads {} to {}: use the one that wrote it",
+                READ.start(),
+                READ.end()
             )));
         }
-        let tensors = SafeTensors::deserialize(bytes).map_err(|e| broken(e.to_string()))?;
+        let metadata = Metadata::deserialize(metadata).map_err(|e| not_a_model(format!("metadata: {e}")))?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(|e| not_a_model(e.to_string()))?;
         Reader { tensors, metadata }.model()
     }
 }
 
-/// What was asked, by the names of reports; the cone that was found, where there is one, says more than the one that was asked
-/// for.
-pub(crate) fn parameters(config: &Config, cone: Option<&ConeReport>) -> Value {
-    let mut parameters = json!({
-        "cells": config.cells,
-        "center": config.center.name(),
-        "loss": config.loss,
-        "n_components": match config.components {
-            Components::Count(count) => json!(count),
-            Components::Share(share) => json!(share),
-            Components::Auto => json!("auto"),
-        },
-        "robust_scores": config.robust_scores,
-        "scale": config.scaling,
-        "screen": config.screen.name(),
-        "solver": config.solver.name(),
-        "tol": config.tolerance,
-        "weighting": config.weighting,
-    });
-    for (name, value) in &config.other {
-        parameters[name] = json!(value);
-    }
-    if let Screen::Outlyingness(Outlyingness { directions, pairs }) = &config.screen {
-        parameters["directions"] = json!(pairs.as_ref().map_or(*directions, Vec::len));
-        parameters["pairs"] = json!(pairs);
-    }
-    if let Screen::Cone(Cone { angle, cosine, ties, recenter, counting }) = config.screen {
-        let degrees = match angle {
-            Angle::Degrees(degrees) => json!(degrees),
-            Angle::Auto => json!(cone.map(|cone| cone.angle_degrees)),
-        };
-        parameters["angle"] = degrees;
-        parameters["angle_auto"] = json!(angle == Angle::Auto);
-        parameters["cosine"] = json!(cosine);
-        parameters["ties"] = json!(ties);
-        parameters["recenter"] = json!(recenter);
-        parameters["counting"] = json!(counting);
-        parameters["exact"] = json!(cone.is_none_or(|cone| cone.elimination.is_none()));
-    }
-    parameters
+fn not_a_model(what: impl std::fmt::Display) -> Error {
+    Error::invalid_data(format!("not a steradian model: {what}"))
 }
 
 fn unwritable(error: safetensors::SafeTensorError) -> Error {
-    Error::data(format!("the model cannot be written: {error}"))
+    Error::invalid_data(format!("the model cannot be written: {error}"))
 }
 
-/// The same JSON with the keys of every object in order, whatever map the JSON crate was built with.
+/// JSON with the keys of every object in order, whatever map the JSON crate was built with.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(map) => {
-            let ordered: std::collections::BTreeMap<String, Value> = map.into_iter().collect();
+            let ordered: BTreeMap<String, Value> = map.into_iter().collect();
             Value::Object(ordered.into_iter().map(|(k, v)| (k, sorted(v))).collect::<Map<_, _>>())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
@@ -172,24 +221,26 @@ fn sorted(value: Value) -> Value {
 
 struct Reader<'a> {
     tensors: SafeTensors<'a>,
-    metadata: Value,
+    metadata: Metadata,
 }
 
 impl Reader<'_> {
-    fn field<T: serde::de::DeserializeOwned>(&self, path: &[&str]) -> Result<T> {
-        let value = path.iter().fold(&self.metadata, |value, key| &value[*key]);
-        T::deserialize(value)
-            .map_err(|e| Error::data(format!("not a steradian model: metadata `{}`: {e}", path.join("."))))
+    /// The name of an array in the format of the file.
+    fn stored_name<'n>(&self, name: &'n str) -> &'n str {
+        let former = ARRAYS.iter().find(|(current, _)| *current == name).map(|(_, former)| *former);
+        if self.metadata.format == 1 { former.unwrap_or(name) } else { name }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.tensors.tensor(self.stored_name(name)).is_ok()
     }
 
     fn array(&self, name: &str, dtype: Dtype, shape: &[usize]) -> Result<&[u8]> {
-        let tensor = self
-            .tensors
-            .tensor(name)
-            .map_err(|_| Error::data(format!("not a steradian model: array `{name}` is missing")))?;
+        let name = self.stored_name(name);
+        let tensor = self.tensors.tensor(name).map_err(|_| not_a_model(format!("array `{name}` is missing")))?;
         if tensor.dtype() != dtype || tensor.shape() != shape {
-            return Err(Error::data(format!(
-                "not a steradian model: array `{name}` is {:?} {:?} where {dtype:?} {shape:?} is expected",
+            return Err(not_a_model(format!(
+                "array `{name}` is {:?} {:?}; expected {dtype:?} {shape:?}",
                 tensor.dtype(),
                 tensor.shape()
             )));
@@ -197,122 +248,92 @@ impl Reader<'_> {
         Ok(tensor.data())
     }
 
-    fn doubles(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+    fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
         let bytes = self.array(name, Dtype::F64, shape)?;
         Ok(bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
     }
 
-    fn model(&self) -> Result<Model> {
-        let d: usize = self.field(&["n_components"])?;
-        let [samples, features]: [usize; 2] = self.field(&["shape"])?;
-        let center = self.doubles("center", &[features])?;
-        let components = Matrix::from_vec(d, features, self.doubles("components", &[d, features])?);
-        let shares = self.doubles("shares", &[d])?;
-        let cutoffs = self.doubles("cutoffs", &[2])?;
-        let config = self.config(&center)?;
+    fn optional(&self, name: &str, length: usize) -> Result<Option<Vec<f64>>> {
+        if self.has(name) { self.floats(name, &[length]).map(Some) } else { Ok(None) }
+    }
+
+    fn model(self) -> Result<Model> {
+        let d = self.metadata.n_components;
+        let [samples, features] = self.metadata.shape;
+        let subspace = Subspace {
+            center: self.floats("center", &[features])?,
+            scale: self.optional("scale", features)?,
+            components: Matrix::from_vec(d, features, self.floats("components", &[d, features])?),
+            // Format 1 has NaN where there are no angular eigenvalues.
+            angular_eigenvalues: self
+                .optional("angular_eigenvalues", d)?
+                .filter(|values| !values.iter().all(|value| value.is_nan())),
+        };
+        let config = self.config(&subspace.center)?;
+        let cutoffs = self.floats("cutoffs", &[2])?;
+        let diagnostics = Diagnostics {
+            explained_variance: self.floats("explained_variance", &[d])?,
+            total_variance: self.metadata.total_variance,
+            cutoffs: [cutoffs[0], cutoffs[1]],
+            cells: match (self.optional("cell_limits", features)?, self.metadata.cleaned_fraction) {
+                (Some(limits), Some(fraction)) => Some(CleanedCells { limits, fraction }),
+                (Some(_), None) => return Err(not_a_model("metadata: `cleaned_fraction` is missing")),
+                (None, _) => None,
+            },
+        };
+        let extras = self.extras()?;
+        let support = self.array("support", Dtype::U8, &[samples])?.iter().map(|&active| active != 0).collect();
+        let cone = self.cone(&config, samples)?;
+        let metadata = self.metadata;
         Ok(Model {
-            solver: self.field(&["solver"])?,
+            config,
             shape: Shape {
                 samples,
                 features,
-                element: self.field(&["element"])?,
-                image: self.field::<Option<[usize; 2]>>(&["image"])?.map(|[height, width]| (height, width)),
+                element: metadata.dtype,
+                image: metadata.image_size.map(|[height, width]| (height, width)),
             },
-            center,
-            scale: self.optional("scale", features)?,
-            components,
-            chosen: self.field(&["chosen"])?,
-            total_variance: self.field(&["total_variance"])?,
-            objective: self.field(&["objective"])?,
-            iterations: self.field(&["iterations"])?,
-            cells: match self.optional("cell_limits", features)? {
-                Some(limits) => Some(CleanedCells { limits, share: self.field(&["cleaned_share"])? }),
-                None => None,
+            subspace,
+            diagnostics,
+            report: FitReport {
+                solver: metadata.solver,
+                support,
+                cone,
+                n_components_reason: metadata.n_components_reason,
+                objective: metadata.objective,
+                iterations: metadata.iterations,
+                certificate: metadata.certificate,
+                passes: metadata.passes,
+                warnings: metadata.warnings,
             },
-            extras: self.extras()?,
-            shares: (!shares.iter().all(|s| s.is_nan())).then_some(shares),
-            variances: self.doubles("variances", &[d])?,
-            kept: self.array("kept", Dtype::U8, &[samples])?.iter().map(|&k| k != 0).collect(),
-            cone: self.cone(&config, samples)?,
-            cutoffs: [cutoffs[0], cutoffs[1]],
-            certificate: self.field::<Certificate>(&["certificate"])?,
-            passes: self.field(&["passes"])?,
-            warnings: self.field(&["warnings"])?,
-            config,
+            extras,
         })
     }
 
-    /// The parameters that this crate has no name for.
-    fn other_parameters(&self, config: &Config) -> Result<BTreeMap<String, f64>> {
-        let all: BTreeMap<String, Value> = self.field(&["parameters"])?;
-        let own = parameters(config, None);
-        let others = all.into_iter().filter(|(name, _)| own.get(name).is_none());
-        Ok(others.filter_map(|(name, value)| Some((name, value.as_f64()?))).collect())
-    }
-
-    /// An array with one number for each feature, if it is there.
-    fn optional(&self, name: &str, features: usize) -> Result<Option<Vec<f64>>> {
-        if self.tensors.tensor(name).is_err() {
-            return Ok(None);
-        }
-        self.doubles(name, &[features]).map(Some)
-    }
-
-    /// The arrays that this crate has no name for.
+    /// The arrays of other crates.
     fn extras(&self) -> Result<BTreeMap<String, Extra>> {
-        let others = self.tensors.names().into_iter().filter(|name| !ARRAYS.contains(name));
+        let own = |name: &str| ARRAYS.iter().any(|(current, _)| self.stored_name(current) == name);
         let extra = |name: &str| -> Result<Extra> {
             let shape = self.tensors.tensor(name).map(|tensor| tensor.shape().to_vec()).unwrap_or_default();
-            Ok(Extra { values: self.doubles(name, &shape)?, shape })
+            Ok(Extra { values: self.floats(name, &shape)?, shape })
         };
+        let others = self.tensors.names().into_iter().filter(|name| !own(name));
         others.map(|name| Ok((name.to_owned(), extra(name)?))).collect()
     }
 
-    fn components(&self) -> Result<Components> {
-        let value: Value = self.field(&["parameters", "n_components"])?;
-        Ok(match (value.as_u64(), value.as_f64()) {
-            (Some(count), _) => Components::Count(count as usize),
-            (None, Some(share)) => Components::Share(share),
-            _ => Components::Auto,
-        })
-    }
-
     fn config(&self, center: &[f64]) -> Result<Config> {
-        let mut config = Config::new(self.field(&["method"])?, self.components()?);
-        let name: String = self.field(&["parameters", "center"])?;
-        config.center = [Center::Mean, Center::Median, Center::SpatialMedian, Center::None]
-            .into_iter()
-            .find(|c| c.name() == name)
-            .unwrap_or_else(|| Center::Given(center.to_vec()));
-        config.screen = match self.field::<String>(&["parameters", "screen"])?.as_str() {
-            "cone" => Screen::Cone(Cone {
-                angle: match self.field(&["parameters", "angle_auto"])? {
-                    true => Angle::Auto,
-                    false => Angle::Degrees(self.field(&["parameters", "angle"])?),
-                },
-                cosine: self.field(&["parameters", "cosine"])?,
-                ties: self.field(&["parameters", "ties"])?,
-                recenter: self.field(&["parameters", "recenter"])?,
-                // Older models met all pairs.
-                counting: self.field::<Option<Counting>>(&["parameters", "counting"])?.unwrap_or_default(),
-            }),
-            "outlyingness" => Screen::Outlyingness(Outlyingness {
-                directions: self.field(&["parameters", "directions"])?,
-                pairs: self.field(&["parameters", "pairs"])?,
-            }),
-            _ => Screen::Everyone,
-        };
-        config.loss = self.field(&["parameters", "loss"])?;
-        config.cells = self.field(&["parameters", "cells"])?;
-        config.robust_scores = self.field(&["parameters", "robust_scores"])?;
-        config.scaling = self.field(&["parameters", "scale"])?;
-        config.weighting = self.field(&["parameters", "weighting"])?;
-        if let Method::Other(_) = config.method {
-            config.other = self.other_parameters(&config)?;
+        let mut parameters = self.metadata.parameters.clone();
+        parameters.insert("method".to_owned(), json!(self.metadata.method));
+        parameters.insert("seed".to_owned(), json!(self.metadata.seed));
+        let given = parameters.get("center") == Some(&json!("given"));
+        if given {
+            parameters.insert("center".to_owned(), json!([]));
         }
-        config.solver = self.field(&["parameters", "solver"])?;
-        config.tolerance = self.field(&["parameters", "tol"])?;
-        config.seed = self.field(&["seed"])?;
+        let mut config: Config = serde_json::from_value(Value::Object(parameters))
+            .map_err(|e| not_a_model(format!("metadata `parameters`: {e}")))?;
+        if given {
+            config.center = Center::Given(center.to_vec());
+        }
         Ok(config)
     }
 
@@ -322,15 +343,16 @@ impl Reader<'_> {
         }
         let bytes = self.array("tau", Dtype::I64, &[samples])?;
         let tau = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
-        let pivot: usize = self.field(&["pivot"])?;
+        let pivot = self.metadata.pivot.ok_or_else(|| not_a_model("metadata: `pivot` is missing"))?;
         if pivot >= samples {
-            return Err(Error::data(format!("not a steradian model: pivot {pivot} of {samples} samples")));
+            return Err(not_a_model(format!("pivot {pivot} of {samples} samples")));
         }
+        let angle = ["max_angle", "angle"].iter().find_map(|name| self.metadata.parameters.get(*name)?.as_f64());
         Ok(Some(ConeReport {
             pivot,
             tau,
-            angle_degrees: self.field(&["parameters", "angle"])?,
-            elimination: self.field(&["elimination"])?,
+            max_angle: angle.ok_or_else(|| not_a_model("metadata `parameters`: `max_angle` is missing"))?,
+            elimination: self.metadata.elimination,
         }))
     }
 }

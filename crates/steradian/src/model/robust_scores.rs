@@ -6,8 +6,8 @@
 //! | sigma_j | the cell scale of the model where it has one, else that of the sample's own residuals |
 //! | w_j = min(1, k sigma_j / abs(r_j)) | weights |
 //!
-//! s minimises the sum of Huber's loss of r_j / sigma_j (Huber 1964), by reweighted least squares from the plain
-//! projection. Cost: [`STEPS`] times 2 D (d^2 + d) flops a sample.
+//! s minimizes the sum of Huber's loss of r_j / sigma_j (Huber 1964), by reweighted least squares from the plain
+//! projection. Cost: [`STEPS`] times 2 D (d^2 + d) flops per sample.
 
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, symmetric_eigen};
@@ -19,7 +19,7 @@ const K: f64 = 1.345;
 const STEPS: usize = 30;
 /// Steps in which the sample's own scale is still measured anew.
 const SCALE_STEPS: usize = 12;
-/// A step that moves scores by less than this share is the last.
+/// The relative change of the scores below which the iteration stops.
 const SETTLED: f64 = 1e-8;
 
 /// Improves the scores of one centered sample; `components` is d x D.
@@ -72,7 +72,7 @@ fn norm(values: &[f64]) -> f64 {
     values.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Directions that hardly any trusted cell speaks of are left as they are.
+/// Directions that have almost no weight keep their scores.
 fn solve(normal: &Matrix, right: &[f64]) -> Result<Vec<f64>> {
     let (values, vectors) = symmetric_eigen(normal)?;
     let mut out = vec![0.0; right.len()];

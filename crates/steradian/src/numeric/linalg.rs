@@ -1,7 +1,7 @@
-//! Dense linear algebra in double precision: the only file that names faer.
+//! Dense linear algebra in f64; the only file that uses faer.
 //!
-//! Products run on one thread each; whoever needs more splits the work on fixed panels, so that bits never depend on
-//! the number of threads.
+//! Each product of faer runs on one thread. Parallel functions divide the work into fixed panels, so that results are
+//! bitwise identical for any number of threads.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Rows of a tall matrix that one task handles; fixed, so that sums over panels have fixed bits.
+/// Rows per task of a tall matrix; fixed, so that sums over panels are bitwise reproducible.
 const PANEL_ROWS: usize = 1024;
-/// The same for products whose rows are independent of each other.
+/// Rows per task of a product whose rows are independent of each other.
 pub(super) const PRODUCT_ROWS: usize = 128;
 
-/// A dense matrix, row after row.
+/// A dense f64 matrix in row-major order.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Matrix {
     rows: usize,
@@ -24,15 +24,15 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// All zeros.
+    /// A matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, data: zeroed(rows * columns) }
     }
 
-    /// Takes rows that lie one after the other.
+    /// A matrix from its entries in row-major order.
     ///
     /// # Panics
-    /// When `data` does not hold `rows * columns` numbers.
+    /// If `data` does not have `rows * columns` entries.
     pub fn from_vec(rows: usize, columns: usize, data: Vec<f64>) -> Self {
         assert_eq!(data.len(), rows * columns, "a {rows} x {columns} matrix");
         Self { rows, columns, data }
@@ -48,17 +48,17 @@ impl Matrix {
         self.columns
     }
 
-    /// All numbers, row after row.
+    /// All entries in row-major order.
     pub fn data(&self) -> &[f64] {
         &self.data
     }
 
-    /// All numbers, taken out.
+    /// Converts the matrix to its entries in row-major order.
     pub fn into_vec(self) -> Vec<f64> {
         self.data
     }
 
-    /// All numbers, to be changed.
+    /// All entries in row-major order, mutable.
     pub fn data_mut(&mut self) -> &mut [f64] {
         &mut self.data
     }
@@ -68,7 +68,7 @@ impl Matrix {
         &self.data[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// One row, to be changed.
+    /// One row, mutable.
     pub fn row_mut(&mut self, row: usize) -> &mut [f64] {
         &mut self.data[row * self.columns..(row + 1) * self.columns]
     }
@@ -83,15 +83,15 @@ impl Matrix {
         Self { rows: self.rows, columns: count, data }
     }
 
-    /// This matrix with the columns of another to its right.
+    /// This matrix with the columns of another one appended on the right.
     pub(crate) fn beside(&self, right: &Self) -> Self {
         let rows = (0..self.rows).flat_map(|i| self.row(i).iter().chain(right.row(i)).copied());
         Self { rows: self.rows, columns: self.columns + right.columns, data: rows.collect() }
     }
 
-    /// The same numbers with rows as columns.
+    /// The transpose, as a copy.
     pub fn transposed(&self) -> Self {
-        /// Rows at a time, so that what is read for one column is still in cache for the next.
+        /// Rows per step, so that cache lines read for one column are still in cache for the next.
         const ROWS: usize = 64;
         let mut data = vec![0.0; self.data.len()];
         for start in (0..self.rows).step_by(ROWS) {
@@ -104,12 +104,12 @@ impl Matrix {
         Self { rows: self.columns, columns: self.rows, data }
     }
 
-    /// A view of all of it.
-    pub fn view(&self) -> View<'_> {
-        View::new(&self.data, self.rows, self.columns)
+    /// A view of the whole matrix.
+    pub fn view(&self) -> MatrixView<'_> {
+        MatrixView::new(&self.data, self.rows, self.columns)
     }
 
-    /// The 2-norm of each column, safe against overflow only as far as squares are.
+    /// The 2-norm of each column; squares may overflow.
     pub(crate) fn column_norms(&self) -> Vec<f64> {
         let squares_of = |rows: &[f64]| {
             let mut squares = vec![0.0; self.columns];
@@ -140,10 +140,10 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
     }
 }
 
-/// Zeros whose pages are written at once, by all threads.
+/// A vector of zeros whose pages are written at once, by all threads.
 ///
-/// The system lends fresh zeros as one shared page; adding to them reads it first, and the write that follows then
-/// copies it and interrupts the other cores, page by page.
+/// The kernel maps fresh zeros to one shared page. `+=` on them reads that page first, and the write that follows then
+/// copies it and interrupts the other cores (TLB shootdown), page by page.
 pub(crate) fn zeroed(length: usize) -> Vec<f64> {
     const TOUCH: usize = 1 << 15;
     let mut zeros = vec![0.0; length];
@@ -153,12 +153,12 @@ pub(crate) fn zeroed(length: usize) -> Vec<f64> {
     zeros
 }
 
-/// A borrowed matrix of contiguous rows, possibly seen transposed.
+/// A borrowed matrix of contiguous rows, or its transpose.
 #[derive(Debug, Clone, Copy)]
-pub struct View<'a>(MatRef<'a, f64>);
+pub struct MatrixView<'a>(MatRef<'a, f64>);
 
-impl<'a> View<'a> {
-    /// Rows that lie one after the other.
+impl<'a> MatrixView<'a> {
+    /// A view of `rows * columns` entries in row-major order.
     pub fn new(data: &'a [f64], rows: usize, columns: usize) -> Self {
         Self(MatRef::from_row_major_slice(&data[..rows * columns], rows, columns))
     }
@@ -169,20 +169,20 @@ impl<'a> View<'a> {
         Self(MatRef::from_row_major_slice_with_stride(data, matrix.rows, columns.len(), matrix.columns))
     }
 
-    /// The same numbers with rows as columns.
+    /// The transpose, without a copy.
     pub fn transposed(self) -> Self {
         Self(self.0.transpose())
     }
 }
 
-/// `out += scale * a b`, where `out` holds contiguous rows.
-pub fn add_product(out: &mut [f64], a: View<'_>, b: View<'_>, scale: f64) {
+/// `out += scale * a b`, where `out` has contiguous rows.
+pub fn add_product(out: &mut [f64], a: MatrixView<'_>, b: MatrixView<'_>, scale: f64) {
     let columns = b.0.ncols();
     add_product_strided(&mut out[..a.0.nrows() * columns], columns, a, b, scale);
 }
 
-/// `out += scale * a b`, where rows of `out` begin `stride` apart.
-pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b: View<'_>, scale: f64) {
+/// `out += scale * a b`, where rows of `out` start `stride` entries apart.
+pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: MatrixView<'_>, b: MatrixView<'_>, scale: f64) {
     let (rows, columns) = (a.0.nrows(), b.0.ncols());
     if rows == 0 || columns == 0 {
         return;
@@ -192,7 +192,7 @@ pub(crate) fn add_product_strided(out: &mut [f64], stride: usize, a: View<'_>, b
     matmul(out, Accum::Add, a.0, b.0, scale, Par::Seq);
 }
 
-/// `out += a b'` in single precision; all hold contiguous rows, those of `a` and `b` are `depth` long.
+/// `out += a b'` in f32; all have contiguous rows, those of `a` and `b` with `depth` entries.
 pub(crate) fn add_outer_single(out: &mut [f32], a: &[f32], b: &[f32], depth: usize) {
     let (rows, columns) = (a.len() / depth, b.len() / depth);
     let out = MatMut::from_row_major_slice_mut(out, rows, columns);
@@ -206,7 +206,7 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out.data.par_chunks_mut((PRODUCT_ROWS * b.columns).max(1)).enumerate().for_each(|(panel, out)| {
         let start = panel * PRODUCT_ROWS;
         let rows = PRODUCT_ROWS.min(a.rows - start);
-        add_product(out, View::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
+        add_product(out, MatrixView::new(&a.data[start * a.columns..], rows, a.columns), b.view(), 1.0);
     });
     out
 }
@@ -220,8 +220,13 @@ pub fn tall_inner(a: &Matrix, b: &Matrix) -> Matrix {
             let start = panel * PANEL_ROWS;
             let rows = PANEL_ROWS.min(a.rows - start);
             let mut part = vec![0.0; a.columns * b.columns];
-            let left = View::new(&a.data[start * a.columns..], rows, a.columns);
-            add_product(&mut part, left.transposed(), View::new(&b.data[start * b.columns..], rows, b.columns), 1.0);
+            let left = MatrixView::new(&a.data[start * a.columns..], rows, a.columns);
+            add_product(
+                &mut part,
+                left.transposed(),
+                MatrixView::new(&b.data[start * b.columns..], rows, b.columns),
+                1.0,
+            );
             part
         })
         .collect();
@@ -238,26 +243,24 @@ pub fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
     z.data.par_chunks_mut((PANEL_ROWS * z_columns).max(1)).enumerate().for_each(|(panel, z)| {
         let start = panel * PANEL_ROWS;
         let rows = z.len() / z_columns;
-        add_product(z, View::new(&v.data[start * v_columns..], rows, v_columns), c.view(), -1.0);
+        add_product(z, MatrixView::new(&v.data[start * v_columns..], rows, v_columns), c.view(), -1.0);
     });
 }
 
-/// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix whose lower triangle is filled.
+/// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix; only its lower triangle is read.
 pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let n = a.rows;
     if n == 0 {
         return Ok((Vec::new(), Matrix::zeros(0, 0)));
     }
     if a.data.iter().any(|x| !x.is_finite()) {
-        return Err(Error::data(
-            "the data's sums of squares overflow double precision; scale the data to below 1e150 in magnitude",
+        return Err(Error::invalid_data(
+            "the sums of squares of the data overflow f64; scale the data to below 1e150 in magnitude",
         ));
     }
-    let eigen = a
-        .view()
-        .0
-        .self_adjoint_eigen(faer::Side::Lower)
-        .map_err(|e| Error::data(format!("the eigenvalues of a {n} x {n} matrix were not found ({e:?})")))?;
+    let eigen = a.view().0.self_adjoint_eigen(faer::Side::Lower).map_err(|e| {
+        Error::invalid_data(format!("the eigenvalue solver did not converge for a {n} x {n} matrix ({e:?})"))
+    })?;
     let (values, vectors) = (eigen.S(), eigen.U());
     let mut out = Matrix::zeros(n, n);
     for i in 0..n {
@@ -285,8 +288,8 @@ mod tests {
             let inner = tall_inner(&a, &b);
             for i in 0..3 {
                 for j in 0..2 {
-                    let plain: f64 = (0..rows).map(|k| a[(k, i)] * b[(k, j)]).sum();
-                    assert!((inner[(i, j)] - plain).abs() < 1e-9, "{rows} rows: {} {plain}", inner[(i, j)]);
+                    let expected: f64 = (0..rows).map(|k| a[(k, i)] * b[(k, j)]).sum();
+                    assert!((inner[(i, j)] - expected).abs() < 1e-9, "{rows} rows: {} {expected}", inner[(i, j)]);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Numbers without data: matrices, random numbers, statistics of one variable.
+//! Numerics without data: matrices, random numbers, statistics of one variable.
 
 pub mod linalg;
 pub mod orthonormal;

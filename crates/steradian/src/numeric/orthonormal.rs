@@ -1,47 +1,50 @@
-//! Orthonormal columns: by SVQB, and in order by Gram-Schmidt.
+//! Orthonormalization of columns: by SVQB, and in column order by Cholesky QR.
 
 use rayon::prelude::*;
 
-use super::linalg::{Matrix, PRODUCT_ROWS, View, add_product, product, symmetric_eigen, tall_inner, tall_subtract};
+use super::linalg::{
+    Matrix, MatrixView, PRODUCT_ROWS, add_product, product, symmetric_eigen, tall_inner, tall_subtract,
+};
 use crate::error::Result;
 
-/// `a = a b` for a square `b`, panel by panel in place: no second matrix of fresh pages.
+/// `a = a b` for a square `b`, in place panel by panel, which needs no second matrix.
 fn multiply_by_square(a: &mut Matrix, b: &Matrix) {
     let columns = a.columns();
     a.data_mut().par_chunks_mut((PRODUCT_ROWS * columns).max(1)).for_each(|panel| {
         let before = panel.to_vec();
         panel.fill(0.0);
-        add_product(panel, View::new(&before, before.len() / columns, columns), b.view(), 1.0);
+        add_product(panel, MatrixView::new(&before, before.len() / columns, columns), b.view(), 1.0);
     });
 }
 
-/// Makes the columns of a tall matrix orthonormal and returns the coupling: `z_before = z_after * coupling`, up to
-/// columns shorter than `floor`. Dependent columns are dropped, so z may become narrower.
+/// Orthonormalizes the columns of a tall matrix and returns the coupling: `z_before = z_after * coupling`, up to
+/// columns of norm below `floor`. Dependent columns are dropped, so z may become narrower.
 ///
-/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Only the well
-/// conditioned part of G is used at a time; what it leaves over is taken in the next round.
+/// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Each round uses
+/// the well-conditioned part of G only; the next round takes the rest.
 pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     let before = std::mem::take(z);
-    // What is left of a column after most of it was removed is rounding, however long the column was.
-    let floors: Vec<f64> = before.column_norms().into_iter().map(|length| floor.max(1e-13 * length)).collect();
+    // The rest of a column after most of it was removed is rounding error, relative to the norm of the column.
+    let floors: Vec<f64> = before.column_norms().into_iter().map(|norm| floor.max(1e-13 * norm)).collect();
     let mut basis = Matrix::zeros(before.rows(), 0);
     let mut coupling = Matrix::zeros(0, before.columns());
     for _ in 0..MAX_ROUNDS {
         let found = basis.columns();
         let mut part = if found == 0 {
-            mixed(&before, &floors)?
+            svqb_step(&before, &floors)?
         } else {
             let mut rest = before.clone();
             tall_subtract(&mut rest, &basis, &coupling);
-            mixed(&rest, &floors)?
+            svqb_step(&rest, &floors)?
         };
-        // A second mixing brings the part to rounding. Short columns, made long, show the basis again: once more for them.
+        // A second SVQB step reduces the error to rounding. Normalizing small columns amplifies their part along the
+        // basis, so later rounds take a third one.
         for _ in 0..if found == 0 { 1 } else { 2 } {
             if found > 0 {
                 let inner = tall_inner(&basis, &part);
                 tall_subtract(&mut part, &basis, &inner);
             }
-            part = mixed(&part, &[])?;
+            part = svqb_step(&part, &[])?;
         }
         basis = if found == 0 { part } else { basis.beside(&part) };
         if basis.columns() > found {
@@ -55,12 +58,12 @@ pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     Ok(coupling)
 }
 
-/// Makes nearly orthogonal columns orthonormal in their order, each only by what lies behind it (Cholesky QR).
+/// Orthonormalizes nearly orthogonal columns in order: each is changed by the columns before it only (Cholesky QR).
 pub fn orthonormalize_in_order(q: &mut Matrix) {
     for _ in 0..2 {
         let gram = tall_inner(q, q);
         let k = gram.rows();
-        // Columns of `back` undo the Cholesky factor, one after the other.
+        // `back` is the inverse of the Cholesky factor, computed column by column.
         let mut back = Matrix::zeros(k, k);
         for j in 0..k {
             let mut column = vec![0.0; k];
@@ -68,12 +71,12 @@ pub fn orthonormalize_in_order(q: &mut Matrix) {
             for _ in 0..2 {
                 for i in 0..j {
                     let basis: Vec<f64> = (0..k).map(|r| back[(r, i)]).collect();
-                    let along = bilinear(&basis, &gram, &column);
-                    column.iter_mut().zip(&basis).for_each(|(c, b)| *c -= along * b);
+                    let inner = bilinear(&basis, &gram, &column);
+                    column.iter_mut().zip(&basis).for_each(|(c, b)| *c -= inner * b);
                 }
             }
-            let length = bilinear(&column, &gram, &column).max(0.0).sqrt();
-            let scale = if length > 0.0 { 1.0 / length } else { 0.0 };
+            let norm = bilinear(&column, &gram, &column).max(0.0).sqrt();
+            let scale = if norm > 0.0 { 1.0 / norm } else { 0.0 };
             column.iter().enumerate().for_each(|(r, c)| back[(r, j)] = c * scale);
         }
         multiply_by_square(q, &back);
@@ -85,24 +88,24 @@ fn bilinear(x: &[f64], gram: &Matrix, y: &[f64]) -> f64 {
     x.iter().enumerate().map(|(i, x)| x * gram.row(i).iter().zip(y).map(|(g, y)| g * y).sum::<f64>()).sum()
 }
 
-/// Rounds of [`orthonormalize`]: each finds directions a thousand times shorter than the one before.
+/// Largest number of rounds of [`orthonormalize`]; each finds directions 1000 times smaller than the round before.
 const MAX_ROUNDS: usize = 6;
 
-/// Z V L^(-1/2) over the eigenvalues of Z'Z within a million of the largest, where Z has unit columns: then Z'Z is well
-/// conditioned even when columns differ by many powers of ten. Columns below their floor are left out.
-fn mixed(z: &Matrix, floors: &[f64]) -> Result<Matrix> {
+/// Z V L^(-1/2) for the eigenvalues of Z'Z above 1e-6 of the largest, where the columns of Z are normalized: then Z'Z
+/// is well conditioned even if columns differ by many powers of ten. Columns of norm below their floor are left out.
+fn svqb_step(z: &Matrix, floors: &[f64]) -> Result<Matrix> {
     let mut gram = tall_inner(z, z);
     let inverse: Vec<f64> = (0..z.columns())
         .map(|j| (gram[(j, j)].sqrt(), floors.get(j).copied().unwrap_or(0.0)))
-        .map(|(length, floor)| if length > floor { 1.0 / length } else { 0.0 })
+        .map(|(norm, floor)| if norm > floor { 1.0 / norm } else { 0.0 })
         .collect();
     for i in 0..z.columns() {
         gram.row_mut(i).iter_mut().zip(&inverse).for_each(|(g, w)| *g *= inverse[i] * w);
     }
     let (values, vectors) = symmetric_eigen(&gram)?;
     let largest = values.first().copied().unwrap_or(0.0);
-    let sound = values.iter().take_while(|&&l| l > 1e-6 * largest).count();
-    let mut mix = vectors.first_columns(sound);
+    let rank = values.iter().take_while(|&&l| l > 1e-6 * largest).count();
+    let mut mix = vectors.first_columns(rank);
     for (i, w) in inverse.iter().enumerate() {
         mix.row_mut(i).iter_mut().zip(&values).for_each(|(x, l)| *x *= w / l.sqrt());
     }

@@ -1,4 +1,4 @@
-//! The one random generator: counter based, so that a number depends on seed, stream and block alone.
+//! The random generator: counter-based, so that a random number depends on seed, stream and index only.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -8,40 +8,40 @@ use serde::{Deserialize, Serialize};
 
 use super::linalg::Matrix;
 
-/// What random numbers are drawn for; each purpose has a stream of its own.
+/// The purpose of random numbers; each has its own stream.
 #[derive(Debug, Clone, Copy)]
 pub enum Stream {
     /// The start block of the Krylov solver.
     Krylov = 1,
     /// The samples that start the spatial median.
     Subsample = 2,
-    /// The pairs of samples that directions go through.
+    /// The pairs of samples that define projection directions.
     Pairs = 3,
-    /// The samples that location and scale along a direction come from.
+    /// The samples for location and scale along a projection direction.
     Spread = 4,
     /// The signs of parallel analysis.
     Signs = 5,
-    /// Where the iterations of baselines begin.
+    /// The start of the iterations of baselines.
     Baselines = 6,
-    /// The anchors that candidates for the pivot are compared on.
+    /// The anchors for the comparison of pivot candidates.
     Anchors = 7,
-    /// The samples whose scores give robust variances.
+    /// The samples for robust variances of scores.
     Scores = 8,
-    /// The samples that statistics of features come from.
+    /// The samples for statistics of features.
     Statistics = 9,
 }
 
-/// The generator of a purpose.
+/// The generator of a stream.
 pub(crate) fn generator(seed: u64, stream: Stream) -> ChaCha8Rng {
     let mut generator = ChaCha8Rng::seed_from_u64(seed);
     generator.set_stream(stream as u64);
     generator
 }
 
-/// Numbers that are drawn one after the other; blocks of them are independent, so that threads can share the work.
+/// Random numbers per block; blocks are independent, so that threads can draw them in parallel.
 const BLOCK: usize = 1 << 15;
 
-/// A matrix of standard normal numbers, by the current threads together.
+/// A matrix of standard normal values, drawn on the current thread pool.
 pub fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
     let mut data = vec![0.0; rows * columns];
     data.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
@@ -58,21 +58,21 @@ pub(crate) fn subsample(n: usize, count: usize, seed: u64, stream: Stream) -> Ve
     draw(n, count, generator(seed, stream))
 }
 
-/// The how-manieth of many such subsamples, each drawn without regard to the others.
-pub(crate) fn subsample_again(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
+/// Subsample number `time` of many, each independent of the others.
+pub(crate) fn nth_subsample(n: usize, count: usize, seed: u64, stream: Stream, time: usize) -> Vec<usize> {
     let mut generator = generator(seed, stream);
     // Far more words than a subsample can use.
     generator.set_word_pos((time as u128) << 40);
     draw(n, count, generator)
 }
 
-/// A random share of the samples of a pass, for which a sample's index decides alone: each sample is a member or not by its
-/// own number of the generator, so that threads, parts and restarts draw the same.
+/// A random subset of the samples of a pass. Membership of a sample depends on its index only, so that it is identical
+/// for any number of threads, any partition of the data and after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RandomShare {
     seed: u64,
     stream: u64,
-    /// Numbers below are members; `None` takes all.
+    /// Samples whose random number is below this are members; `None` means all samples.
     limit: Option<u64>,
 }
 
@@ -82,24 +82,25 @@ impl RandomShare {
         Self { seed: 0, stream: 0, limit: None }
     }
 
-    /// About `most` of `samples`, all where there are no more; the number drawn varies by its square root.
+    /// About `most` of `samples`, or all if there are no more; the standard deviation of the size is at most
+    /// `sqrt(most)`.
     pub fn about(most: usize, samples: usize, seed: u64, stream: Stream) -> Self {
-        let share = most as f64 / samples.max(1) as f64;
-        let limit = (most < samples).then_some((share * 2f64.powi(64)) as u64);
+        let fraction = most as f64 / samples.max(1) as f64;
+        let limit = (most < samples).then_some((fraction * 2f64.powi(64)) as u64);
         Self { seed, stream: stream as u64, limit }
     }
 
-    /// Whether all samples are members.
+    /// True if all samples are members.
     pub fn is_all(&self) -> bool {
         self.limit.is_none()
     }
 
-    /// Which of `count` samples from number `first` on are members.
+    /// Membership of samples `first..first + count`.
     pub(crate) fn members(&self, first: usize, count: usize) -> Vec<bool> {
         let Some(limit) = self.limit else { return vec![true; count] };
         let mut generator = ChaCha8Rng::seed_from_u64(self.seed);
         generator.set_stream(self.stream);
-        // Two words for each sample.
+        // Two words per sample.
         generator.set_word_pos(2 * first as u128);
         (0..count).map(|_| generator.next_u64() < limit).collect()
     }
@@ -109,7 +110,7 @@ fn draw(n: usize, count: usize, mut generator: ChaCha8Rng) -> Vec<usize> {
     if count >= n {
         return (0..n).collect();
     }
-    // Floyd's algorithm: every subset is equally likely and memory is that of the subset.
+    // Floyd's algorithm: every subset is equally likely, and memory is proportional to the subset.
     let mut chosen = std::collections::BTreeSet::new();
     for top in n - count..n {
         let pick = (generator.next_u64() % (top as u64 + 1)) as usize;
@@ -135,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn a_random_share_is_the_same_in_parts_and_follows_no_period() {
-        let share = RandomShare::about(10_000, 40_000, 3, Stream::Scores);
-        let whole = share.members(0, 40_000);
+    fn a_random_subset_is_the_same_in_parts_and_follows_no_period() {
+        let subset = RandomShare::about(10_000, 40_000, 3, Stream::Scores);
+        let whole = subset.members(0, 40_000);
         let parts: Vec<bool> = [0..17, 17..4096, 4096..40_000]
             .into_iter()
-            .flat_map(|part| share.members(part.start, part.len()))
+            .flat_map(|part| subset.members(part.start, part.len()))
             .collect();
         assert_eq!(whole, parts);
         for period in [2, 3, 4, 7] {

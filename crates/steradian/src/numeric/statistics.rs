@@ -1,51 +1,53 @@
-//! Robust statistics of plain numbers, and the quantiles that cutoffs come from.
+//! Robust statistics of one variable, and quantiles for cutoffs.
 //!
-//! | name | what |
+//! | name | definition |
 //! |---|---|
 //! | robust scale | s_0 = 1.4826 med abs(y - med y); then m = mean and s^2 = mean (y - m)^2 / 0.9105 over abs(y - m) <= 2.5 s, twice, where 0.9105 is E[z^2 given abs(z) < 2.5] of a standard normal z |
-//! | least-variance window | location and scale of the h neighbouring order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
-//! | shortest window | middle and half length of the shortest interval that holds h numbers |
+//! | least-variance window | location and scale of the h consecutive order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
+//! | shortest window | midpoint and half length of the shortest interval that contains h values |
 
 use serde::{Deserialize, Serialize};
 
-/// Half of the normal distribution lies within 1 / 1.4826 standard deviations.
+/// Ratio of the standard deviation to the MAD of a normal distribution.
 pub(crate) const NORMAL_MAD: f64 = 1.4826;
 /// The 97.5 % quantile of the standard normal distribution.
 pub(crate) const NORMAL_975: f64 = 1.959_963_984_540_054;
+/// Number of scales beyond which values are trimmed.
 const CUTOFF: f64 = 2.5;
-const KEPT_VARIANCE: f64 = 0.9105;
-/// Three quarters of the normal distribution lie below this: half a shortest half.
+/// Variance of a standard normal variable that is trimmed at [`CUTOFF`].
+const TRIMMED_VARIANCE: f64 = 0.9105;
+/// The 75 % quantile of the standard normal distribution: half the length of its shortest half.
 const NORMAL_QUARTILE: f64 = 0.6745;
 
-/// Where some numbers lie and how far they spread.
+/// Location and scale of some values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Spread {
+pub(crate) struct LocationScale {
     pub location: f64,
     pub scale: f64,
 }
 
-/// The robust scale of some numbers; 0 for none.
+/// The robust scale of some values; 0 if there are none.
 pub(crate) fn robust_scale(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
     let middle = median(values.to_vec());
     let mad = NORMAL_MAD * median(values.iter().map(|y| (y - middle).abs()).collect());
-    trimmed(values, Spread { location: middle, scale: mad }, 2).scale
+    trimmed(values, LocationScale { location: middle, scale: mad }, 2).scale
 }
 
-/// Rounds of mean and deviation over what lies within 2.5 scales, made consistent for normal numbers.
-fn trimmed(values: &[f64], start: Spread, rounds: usize) -> Spread {
-    (0..rounds).fold(start, |Spread { location, scale }, _| {
-        let kept = || values.iter().filter(|y| (*y - location).abs() <= CUTOFF * scale);
-        let count = kept().count().max(1) as f64;
-        let mean = kept().sum::<f64>() / count;
-        let square = kept().map(|y| (y - mean).powi(2)).sum::<f64>();
-        Spread { location: mean, scale: (square / count / KEPT_VARIANCE).sqrt() }
+/// Rounds of mean and standard deviation over the values within 2.5 scales, consistent for normal values.
+fn trimmed(values: &[f64], start: LocationScale, rounds: usize) -> LocationScale {
+    (0..rounds).fold(start, |LocationScale { location, scale }, _| {
+        let inner = || values.iter().filter(|y| (*y - location).abs() <= CUTOFF * scale);
+        let count = inner().count().max(1) as f64;
+        let mean = inner().sum::<f64>() / count;
+        let square = inner().map(|y| (y - mean).powi(2)).sum::<f64>();
+        LocationScale { location: mean, scale: (square / count / TRIMMED_VARIANCE).sqrt() }
     })
 }
 
-/// The median; the mean of the two middle numbers of an even count. Panics on none.
+/// The median; the mean of the two middle values for an even count. Panics without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     let middle = values.len() / 2;
     let odd = values.len() % 2 == 1;
@@ -57,14 +59,14 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     low + (high - low) / 2.0
 }
 
-/// The least-variance window of `h` of some sorted numbers, more than half of them: mean and plain deviation.
-pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> Spread {
+/// The least-variance window of `h` of some sorted values, more than half of them: mean and standard deviation.
+pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> LocationScale {
     let n = sorted.len();
     debug_assert!(2 * h > n && h <= n);
     let range = |start: usize| sorted[start + h - 1] - sorted[start];
     let shortest = (0..=n - h).map(range).fold(f64::INFINITY, f64::min);
-    // A window with two numbers that far apart has more variance than the shortest one, whatever lies between; leaving
-    // such windows out keeps far outliers out of the running sums, whose digits they would take.
+    // A longer window than this has more variance than the shortest one, for any values inside. Without such windows,
+    // far outliers do not enter the running sums and cause no cancellation.
     let reach = shortest * (h as f64 / 2.0).sqrt().max(1.0);
     let starts: Vec<usize> = (0..=n - h).filter(|&start| range(start) <= reach).collect();
     let (first, last) = (starts[0], starts[starts.len() - 1]);
@@ -88,11 +90,11 @@ pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> Spread {
         }
     }
     let scale = if shortest == 0.0 { 0.0 } else { best.0.sqrt() };
-    Spread { location: origin + best.1, scale }
+    LocationScale { location: origin + best.1, scale }
 }
 
-/// The shortest window that holds `h` of some numbers: its middle, and its half length made consistent for normal ones.
-pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> Spread {
+/// The shortest window with `h` of some values: its midpoint, and its half length made consistent for normal values.
+pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> LocationScale {
     values.sort_by(f64::total_cmp);
     let length = |start: usize| values[start + h - 1] - values[start];
     let mut best = 0;
@@ -101,21 +103,21 @@ pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> Spread {
             best = start;
         }
     }
-    Spread { location: (values[best] + values[best + h - 1]) / 2.0, scale: length(best) / 2.0 / NORMAL_QUARTILE }
+    LocationScale { location: (values[best] + values[best + h - 1]) / 2.0, scale: length(best) / 2.0 / NORMAL_QUARTILE }
 }
 
-/// Location and scale of the bulk of some numbers, efficient where they are normal: from the least-variance half, two
-/// rounds of trimming.
-pub(crate) fn bulk(mut values: Vec<f64>) -> Spread {
+/// Location and scale of the majority of some values, efficient for normal ones: four rounds of trimming from the
+/// least-variance half.
+pub(crate) fn bulk(mut values: Vec<f64>) -> LocationScale {
     values.sort_by(f64::total_cmp);
     let h = values.len() / 2 + 1;
     let half = least_variance_window(&values, h.min(values.len()));
-    // The middle half of a normal distribution has this much of its variance.
+    // Variance of the middle half of a standard normal distribution.
     const HALF_VARIANCE: f64 = 0.142_632_6;
-    trimmed(&values, Spread { scale: half.scale / HALF_VARIANCE.sqrt(), ..half }, 4)
+    trimmed(&values, LocationScale { scale: half.scale / HALF_VARIANCE.sqrt(), ..half }, 4)
 }
 
-/// The quantile of the chi-square distribution with a whole number of degrees of freedom.
+/// The quantile of the chi-square distribution with an integer number of degrees of freedom.
 pub(crate) fn chi_square_quantile(probability: f64, degrees: usize) -> f64 {
     let (mut low, mut high) = (0.0, degrees as f64 + 10.0);
     while chi_square_below(high, degrees) < probability {
@@ -132,7 +134,7 @@ pub(crate) fn chi_square_quantile(probability: f64, degrees: usize) -> f64 {
     0.5 * (low + high)
 }
 
-/// The share of the chi-square distribution below x: the series of the incomplete gamma function at half of each.
+/// The distribution function of chi-square at x: the series of the incomplete gamma function at `degrees / 2`, `x / 2`.
 fn chi_square_below(x: f64, degrees: usize) -> f64 {
     let (a, x) = (degrees as f64 / 2.0, x / 2.0);
     if x <= 0.0 {

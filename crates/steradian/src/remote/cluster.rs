@@ -1,30 +1,30 @@
-//! The runner on a cluster: the control flow of a fit runs in this process, passes run where the rows are, and partial
-//! results come back.
+//! The runner on a cluster: the driver runs the control flow of a fit, each worker reduces its partition in a pass, and
+//! the driver receives one partial result.
 //!
-//! A [`Dispatch`](super::source::Dispatch) knows how to run a [`Job`] on every part of the data and to merge the sums along a fixed tree; Dask's
-//! is in the Python package. [`Cluster`] makes a [`Runner`] of it, and [`Remote`] a [`Source`] whose few single samples
-//! are fetched when a fit looks at them.
+//! A [`Dispatch`](super::source::Dispatch) runs a [`Job`] on every part of the data and merges the partial results
+//! along a fixed tree; those for Dask and Spark are in the Python package. [`Cluster`] is the [`Runner`] on top of it,
+//! and [`RemoteSource`] the [`Source`], which fetches single samples when a fit reads them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::job::Job;
-use super::source::Remote;
+use super::source::RemoteSource;
 use crate::data::source::Source;
 use crate::engine::fold::{Fold, PairFold};
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 
-/// Runs passes where the rows are, and all else on threads of this process.
+/// The runner that sends passes to the workers and runs all other work on threads of this process.
 pub struct Cluster<'a> {
-    remote: &'a Remote<'a>,
+    remote: &'a RemoteSource<'a>,
     local: Local,
     passes: AtomicUsize,
 }
 
 impl<'a> Cluster<'a> {
-    /// For the rows of `remote` and its views; `local` is for work outside of passes.
-    pub fn new(remote: &'a Remote<'a>, local: Local) -> Self {
+    /// A runner for the rows of `remote` and its views; `local` runs the work outside of passes.
+    pub fn new(remote: &'a RemoteSource<'a>, local: Local) -> Self {
         Self { remote, local, passes: AtomicUsize::new(0) }
     }
 }
@@ -33,18 +33,18 @@ impl Runner for Cluster<'_> {
     fn run<F: Fold>(&self, fold: &F, source: &dyn Source) -> Result<F::Out> {
         let job = Job::over(fold, source, self.remote)?;
         let pass = self.passes.fetch_add(1, Ordering::Relaxed) + 1;
-        let sum = self.remote.dispatch().sum(&job, F::NAME, pass)?;
-        job.finish(fold, &sum, self.remote.shape().samples)
+        let total = self.remote.dispatch().sum(&job, F::NAME, pass)?;
+        job.finish(fold, &total, self.remote.shape().samples)
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, _: &dyn Source, _: usize) -> Result<F::Out> {
-        Err(Error::asked(format!(
-            "the pass \"{}\" compares every pair of samples, and on a cluster rows stay where they are; fit on one machine",
+        Err(Error::invalid_argument(format!(
+            "the pass \"{}\" compares every pair of samples, which a cluster does not support; fit on one machine",
             fold.name()
         )))
     }
 
-    fn meets_pairs(&self) -> bool {
+    fn supports_pairs(&self) -> bool {
         false
     }
 

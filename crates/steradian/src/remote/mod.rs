@@ -1,4 +1,4 @@
-//! Passes in other processes: jobs, partial results, and a cluster as a runner.
+//! Passes in other processes: jobs, partial results, and the runner on a cluster.
 
 pub(crate) mod cluster;
 pub(crate) mod job;
@@ -6,3 +6,8 @@ pub(crate) mod partial_result;
 pub(crate) mod registry;
 pub(crate) mod source;
 pub(crate) mod steps;
+
+pub use cluster::Cluster;
+pub use job::Job;
+pub use partial_result::PartialResult;
+pub use source::{Dispatch, RemoteSource};

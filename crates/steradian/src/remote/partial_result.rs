@@ -1,4 +1,4 @@
-//! A partial result: the accumulator of consecutive rows, serialized for another process or a file.
+//! A partial result: the accumulator of consecutive rows, which can be serialized for another process or a file.
 
 use std::any::Any;
 use std::ops::Range;
@@ -11,70 +11,70 @@ use crate::engine::fold::Fold;
 use crate::engine::forest::Forest;
 use crate::error::{Error, Result};
 
-/// The sum of some neighbouring rows, and which.
+/// The accumulator of consecutive rows, and their range.
 #[derive(Debug, Clone)]
-pub struct Sum {
-    /// The job that it belongs to.
+pub struct PartialResult {
+    /// Digest of the job.
     job: u64,
     rows: Range<usize>,
-    content: Arc<Content>,
+    content: Arc<PartialContent>,
 }
 
-/// What is summed, along which tree.
+/// Accumulators of some rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum Pieces<S> {
-    /// By a grid and a tree of the part's own; parts merge by their order.
-    Own(S),
-    /// By the cells of the whole data; any cut between cells merges along the tree of the whole.
-    Cells(Forest<S>),
+pub(crate) enum PartialState<A> {
+    /// The total of a part on its own grid and tree; parts are merged in order.
+    Own(A),
+    /// Leaves on the grid of all data, which are merged along its tree.
+    Leaves(Forest<A>),
 }
 
-impl<S> Pieces<S> {
-    /// With the pieces of later rows.
-    pub(crate) fn merge<F: Fold<Sum = S>>(self, later: Self, fold: &F) -> Result<Self> {
+impl<A> PartialState<A> {
+    /// Merges with the state of later rows.
+    pub(crate) fn merge<F: Fold<Accumulator = A>>(self, later: Self, fold: &F) -> Result<Self> {
         match (self, later) {
             (Self::Own(left), Self::Own(right)) => Ok(Self::Own(fold.merge(left, right))),
-            (Self::Cells(left), Self::Cells(right)) => Ok(Self::Cells(left.join(right, fold)?)),
-            _ => Err(Error::asked(
-                "one sum lies on the grid of the whole data and the other does not; sum both parts in the same way"
-                    .to_owned(),
+            (Self::Leaves(left), Self::Leaves(right)) => Ok(Self::Leaves(left.join(right, fold)?)),
+            _ => Err(Error::invalid_argument(
+                "cannot merge a partial result on the grid of all data with one on its own grid; compute both in the \
+                 same way",
             )),
         }
     }
 
-    /// The sum itself, when nothing is missing.
-    pub(crate) fn total<F: Fold<Sum = S>>(self, fold: &F) -> Result<S> {
+    /// The total; an error if leaves are missing.
+    pub(crate) fn total<F: Fold<Accumulator = A>>(self, fold: &F) -> Result<A> {
         match self {
-            Self::Own(sum) => Ok(sum),
-            Self::Cells(forest) => forest.total(fold),
+            Self::Own(total) => Ok(total),
+            Self::Leaves(forest) => forest.total(fold),
         }
     }
 }
 
-/// A sum in memory, or its bytes as long as nobody needed more.
-enum Content {
-    Pieces(Box<dyn AnyPieces>),
+/// An accumulator in memory, or its bytes, which are decoded on use.
+enum PartialContent {
+    State(Box<dyn AnyPartialState>),
     Bytes(Vec<u8>),
 }
 
-impl std::fmt::Debug for Content {
+impl std::fmt::Debug for PartialContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Pieces(_) => "a sum",
-            Self::Bytes(_) => "bytes of a sum",
+            Self::State(_) => "an accumulator",
+            Self::Bytes(_) => "bytes of an accumulator",
         })
     }
 }
 
-/// Pieces of any fold.
-trait AnyPieces: Send + Sync {
-    /// After what identifies the sum, so that large ones are written once.
+/// The state of a partial result of any fold.
+trait AnyPartialState: Send + Sync {
+    /// Serializes job, rows and state together, so that a large state is written once.
     fn bytes(&self, job: u64, rows: &Range<usize>) -> Result<Vec<u8>>;
     fn size(&self) -> usize;
     fn any(&self) -> &dyn Any;
 }
 
-impl<S: Serialize + Send + Sync + 'static> AnyPieces for Pieces<S> {
+impl<A: Serialize + Send + Sync + 'static> AnyPartialState for PartialState<A> {
     fn bytes(&self, job: u64, rows: &Range<usize>) -> Result<Vec<u8>> {
         to_bytes(&(job, rows, self))
     }
@@ -88,56 +88,58 @@ impl<S: Serialize + Send + Sync + 'static> AnyPieces for Pieces<S> {
     }
 }
 
-impl Sum {
-    pub(crate) fn new<F: Fold>(job: u64, rows: Range<usize>, pieces: Pieces<F::Sum>) -> Self {
-        Self { job, rows, content: Arc::new(Content::Pieces(Box::new(pieces))) }
+impl PartialResult {
+    pub(crate) fn new<F: Fold>(job: u64, rows: Range<usize>, state: PartialState<F::Accumulator>) -> Self {
+        Self { job, rows, content: Arc::new(PartialContent::State(Box::new(state))) }
     }
 
-    /// What was summed by this fold.
-    pub(crate) fn pieces<F: Fold>(&self) -> Result<Pieces<F::Sum>> {
+    /// The state, if it is of this fold.
+    pub(crate) fn state<F: Fold>(&self) -> Result<PartialState<F::Accumulator>> {
         match &*self.content {
-            Content::Pieces(pieces) => match (**pieces).any().downcast_ref::<Pieces<F::Sum>>() {
-                Some(pieces) => Ok(pieces.clone()),
-                None => Err(Error::asked("a sum belongs to a pass of another kind".to_owned())),
+            PartialContent::State(state) => match (**state).any().downcast_ref::<PartialState<F::Accumulator>>() {
+                Some(state) => Ok(state.clone()),
+                None => Err(Error::invalid_argument(
+                    "the partial result belongs to a pass of another kind; use one of this job",
+                )),
             },
-            Content::Bytes(bytes) => from_bytes(bytes, "a sum"),
+            PartialContent::Bytes(bytes) => from_bytes(bytes, "a partial result"),
         }
     }
 
-    /// Refuses a sum of another job.
+    /// Rejects a partial result of another job.
     pub(crate) fn require_job(&self, job: u64) -> Result<()> {
         if self.job == job {
             return Ok(());
         }
-        Err(Error::asked(
-            "a sum belongs to another pass than this job; use sums that were made with one job".to_owned(),
+        Err(Error::invalid_argument(
+            "the partial result belongs to another pass than this job; use partial results of one job",
         ))
     }
 
-    /// The rows that are summed.
+    /// The range of its rows.
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
     }
 
-    /// About how many bytes it is.
+    /// Approximate size in bytes.
     pub fn size(&self) -> usize {
         match &*self.content {
-            Content::Pieces(pieces) => (**pieces).size(),
-            Content::Bytes(bytes) => bytes.len(),
+            PartialContent::State(state) => (**state).size(),
+            PartialContent::Bytes(bytes) => bytes.len(),
         }
     }
 
-    /// The sum as bytes, for a file or another process.
+    /// Serializes the partial result, for a file or another process.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &*self.content {
-            Content::Pieces(pieces) => (**pieces).bytes(self.job, &self.rows),
-            Content::Bytes(content) => Ok([&to_bytes(&(self.job, &self.rows))?[..], content].concat()),
+            PartialContent::State(state) => (**state).bytes(self.job, &self.rows),
+            PartialContent::Bytes(content) => Ok([&to_bytes(&(self.job, &self.rows))?[..], content].concat()),
         }
     }
 
-    /// What [`Sum::to_bytes`] wrote.
+    /// Reads the bytes of [`PartialResult::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let ((job, rows), content) = split_bytes(bytes, "a sum")?;
-        Ok(Self { job, rows, content: Arc::new(Content::Bytes(content.to_vec())) })
+        let ((job, rows), content) = split_bytes(bytes, "a partial result")?;
+        Ok(Self { job, rows, content: Arc::new(PartialContent::Bytes(content.to_vec())) })
     }
 }

@@ -1,9 +1,9 @@
-//! The registry of folds: any fold behind one trait, and the list by which a worker reads a fold from its name.
+//! The registry of folds: a trait object for any fold, and the list from which a worker reads a fold by its name.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::partial_result::{Pieces, Sum};
+use super::partial_result::{PartialResult, PartialState};
 use crate::codec::{from_bytes, to_bytes};
 use crate::data::source::Source;
 use crate::engine::fold::Fold;
@@ -12,36 +12,36 @@ use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, ChosenRows, ConeSizes, DigitCounts, Distances, FarthestAlong, Gathered, Moments, Projection, Pull,
-    Scatter, Sketch,
+    AnchorCounts, ColumnMeans, ConeSizes, DigitCounts, Distances, MaxOutlyingness, OperatorProduct, Projection,
+    Scatter, SelectColumns, SelectRows, SpatialGradient,
 };
 
 /// A fold of any type.
 pub(super) trait AnyFold: Sync {
-    /// Its name in the registry.
+    /// Name in the registry.
     fn name(&self) -> &'static str;
 
-    /// The fold as bytes, which [`read`] reads.
+    /// Serializes the fold for [`read`].
     fn bytes(&self) -> Result<Vec<u8>>;
 
-    /// Rows of a cell of the grid, for data of this shape.
-    fn cell_rows(&self, samples: usize, features: usize) -> usize;
+    /// Rows per leaf of the grid, for data of this shape.
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize;
 
-    /// The sum of a part of the data by a grid of its own.
-    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum>;
+    /// The partial result of a part of the data on its own grid.
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<PartialResult>;
 
-    /// The sum of a part by the grid of all `samples`.
-    fn sum_on_grid(
+    /// The partial result of a part on the grid of all `samples`.
+    fn sum_leaves(
         &self,
         job: u64,
         rows: Range<usize>,
         samples: usize,
         source: &dyn Source,
         runner: &Local,
-    ) -> Result<Sum>;
+    ) -> Result<PartialResult>;
 
-    /// The sum of two neighbours, the earlier rows first.
-    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum>;
+    /// Merges two partial results of adjacent rows, the earlier rows first.
+    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult>;
 }
 
 impl<F: Fold> AnyFold for F {
@@ -53,78 +53,78 @@ impl<F: Fold> AnyFold for F {
         to_bytes(self)
     }
 
-    fn cell_rows(&self, samples: usize, features: usize) -> usize {
-        Grid::new(samples, features, self.sum_bytes()).cell_rows()
+    fn leaf_rows(&self, samples: usize, features: usize) -> usize {
+        Grid::new(samples, features, self.accumulator_bytes()).leaf_rows()
     }
 
-    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<Sum> {
+    fn sum(&self, job: u64, rows: Range<usize>, source: &dyn Source, runner: &Local) -> Result<PartialResult> {
         let shape = source.shape();
-        let grid = Grid::new(shape.samples, shape.features, self.sum_bytes());
-        let forest = runner.run_cells(self, source, grid, 0..grid.cells())?;
-        Ok(Sum::new::<F>(job, rows, Pieces::Own(runner.compute(|| forest.total(self))?)))
+        let grid = Grid::new(shape.samples, shape.features, self.accumulator_bytes());
+        let forest = runner.run_leaves(self, source, grid, 0..grid.leaves())?;
+        Ok(PartialResult::new::<F>(job, rows, PartialState::Own(runner.compute(|| forest.total(self))?)))
     }
 
-    fn sum_on_grid(
+    fn sum_leaves(
         &self,
         job: u64,
         rows: Range<usize>,
         samples: usize,
         source: &dyn Source,
         runner: &Local,
-    ) -> Result<Sum> {
-        let grid = Grid::new(samples, source.shape().features, self.sum_bytes());
-        let size = grid.cell_rows();
+    ) -> Result<PartialResult> {
+        let grid = Grid::new(samples, source.shape().features, self.accumulator_bytes());
+        let leaf_rows = grid.leaf_rows();
         if rows.end > samples
-            || !rows.start.is_multiple_of(size)
-            || (rows.end < samples && !rows.end.is_multiple_of(size))
+            || !rows.start.is_multiple_of(leaf_rows)
+            || (rows.end < samples && !rows.end.is_multiple_of(leaf_rows))
         {
-            return Err(Error::asked(format!(
-                "rows {rows:?} are no whole cells of the grid of {samples} samples; let parts begin at multiples of \
-                 {size} and end there or with the data"
+            return Err(Error::invalid_argument(format!(
+                "rows {rows:?} are not aligned to the reduction grid of {samples} samples; start and end parts at \
+                 multiples of {leaf_rows} rows (or at the end of the data)"
             )));
         }
-        let forest = runner.run_cells(self, source, grid, rows.start / size..rows.end.div_ceil(size))?;
-        Ok(Sum::new::<F>(job, rows, Pieces::Cells(forest)))
+        let forest = runner.run_leaves(self, source, grid, rows.start / leaf_rows..rows.end.div_ceil(leaf_rows))?;
+        Ok(PartialResult::new::<F>(job, rows, PartialState::Leaves(forest)))
     }
 
-    fn merge(&self, job: u64, left: &Sum, right: &Sum) -> Result<Sum> {
-        let pieces = left.pieces::<F>()?.merge(right.pieces::<F>()?, self)?;
-        Ok(Sum::new::<F>(job, left.rows().start..right.rows().end, pieces))
+    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult> {
+        let state = left.state::<F>()?.merge(right.state::<F>()?, self)?;
+        Ok(PartialResult::new::<F>(job, left.rows().start..right.rows().end, state))
     }
 }
 
 macro_rules! registry {
     ($($fold:ty),* $(,)?) => {
-        /// The names of the folds that [`read`] knows.
+        /// The names of the registered folds.
         const NAMES: &[&str] = &[$(<$fold>::NAME),*];
 
         /// The fold of this name from the bytes of [`AnyFold::bytes`].
         pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Arc<dyn AnyFold + Send>> {
             match name {
                 $(name if name == <$fold>::NAME => Ok(Arc::new(from_bytes::<$fold>(bytes, "a job")?)),)*
-                _ => Err(Error::data(format!("the job names a pass \"{name}\", which this version does not have"))),
+                _ => Err(Error::invalid_data(format!("pass \"{name}\" of the job is not supported by this version"))),
             }
         }
     };
 }
 
 registry![
-    Moments<'static>,
-    Gathered,
+    ColumnMeans<'static>,
+    SelectColumns,
     DigitCounts<'static>,
-    Pull<'static>,
+    SpatialGradient<'static>,
     Scatter<'static>,
-    Sketch<'static>,
+    OperatorProduct<'static>,
     Projection<'static>,
     Distances<'static>,
-    FarthestAlong<'static>,
-    ChosenRows,
+    MaxOutlyingness<'static>,
+    SelectRows,
     AnchorCounts<'static>,
     ConeSizes<'static>,
 ];
 
-/// Whether [`read`] knows a fold of this name.
-pub(super) fn knows(name: &str) -> bool {
+/// True if a fold of this name is registered.
+pub(super) fn contains(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_known() {
-        let mean = Moments::new(3, None);
-        let read = read(Moments::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
+    fn names_are_unique_and_registered() {
+        let mean = ColumnMeans::new(3, None);
+        let read = read(ColumnMeans::NAME, &AnyFold::bytes(&mean).unwrap()).unwrap();
         assert_eq!(read.name(), "mean");
         assert_eq!(read.bytes().unwrap(), AnyFold::bytes(&mean).unwrap());
-        assert!(!knows("unknown"));
+        assert!(!contains("unknown"));
         let unique: std::collections::BTreeSet<&str> = NAMES.iter().copied().collect();
         assert_eq!(unique.len(), NAMES.len(), "{NAMES:?}");
     }

@@ -1,4 +1,4 @@
-//! The views between the rows of a cluster and a pass, as steps that the processes with the rows repeat.
+//! Row operations: the views between the rows of a cluster and a pass, as steps that the workers repeat.
 
 use std::borrow::Cow;
 
@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::row_map::RowMap;
 use crate::data::source::{Source, View};
-use crate::data::view::{Changed, Picked, Placed};
+use crate::data::view::{MappedSource, OffsetSource, SubsetSource};
 use crate::error::{Error, Result};
 
-/// One view of the rows before it.
+/// One view of the preceding rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Step<'a> {
-    /// Only these samples, in ascending order; they are numbered anew.
+pub(super) enum RowOp<'a> {
+    /// Selection of these samples, in ascending order; their indices start from 0 again.
     Select(Cow<'a, [usize]>),
-    /// Every sample mapped by itself.
+    /// A transform of each sample by itself.
     Map(RowMap<'a>),
 }
 
-/// The steps from `root` to a source that is made of it by views; an error where other processes cannot repeat them.
-pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec<Step<'a>>> {
+/// The steps from `root` to a source that consists of views of it; an error if other processes cannot repeat them.
+pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec<RowOp<'a>>> {
     let (of, step) = match source.view() {
         View::Own if std::ptr::addr_eq(source, root) => return Ok(Vec::new()),
-        View::Subset(of, samples) if samples.is_sorted() => (of, Step::Select(Cow::Borrowed(samples))),
-        View::Mapped(of, map) => (of, Step::Map(map.clone())),
+        View::Subset(of, samples) if samples.is_sorted() => (of, RowOp::Select(Cow::Borrowed(samples))),
+        View::Mapped(of, map) => (of, RowOp::Map(map.clone())),
         _ => {
-            return Err(Error::asked(
-                "reads samples that were changed in this process and cannot be sent to others; use cells = \"keep\" and a \
-                 number of components, or fit on one machine",
+            return Err(Error::invalid_argument(
+                "reads samples that were transformed in this process, which others cannot repeat; use cells = \
+                 \"keep\" and a number of components, or fit on one machine",
             ));
         }
     };
@@ -36,21 +36,22 @@ pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec
     Ok(all)
 }
 
-/// Calls `work` with the source that some steps make of a part of the data, whose first sample is number `first`.
+/// Calls `work` with the source that results from applying the steps to a part of the data, whose first row is sample
+/// `first`.
 pub(super) fn apply(
-    steps: &[Step<'_>],
+    steps: &[RowOp<'_>],
     part: &dyn Source,
     first: usize,
     work: &mut dyn FnMut(&dyn Source) -> Result<()>,
 ) -> Result<()> {
     match steps.split_first() {
         None => work(part),
-        Some((Step::Map(map), rest)) => apply(rest, &Changed::new(part, map.clone()), first, work),
-        Some((Step::Select(samples), rest)) => {
+        Some((RowOp::Map(map), rest)) => apply(rest, &MappedSource::new(part, map.clone()), first, work),
+        Some((RowOp::Select(samples), rest)) => {
             let before = samples.partition_point(|sample| *sample < first);
             let own = samples[before..].iter().take_while(|sample| **sample < first + part.shape().samples);
-            let picked = Picked::new(part, own.map(|sample| sample - first).collect());
-            apply(rest, &Placed::new(&picked, before), before, work)
+            let subset = SubsetSource::new(part, own.map(|sample| sample - first).collect());
+            apply(rest, &OffsetSource::new(&subset, before), before, work)
         }
     }
 }

@@ -1,25 +1,28 @@
-//! Successive elimination: the pivot of the cone without meeting all pairs of samples.
+//! Successive elimination: the pivot of the cone without an exact count over all pairs of samples.
 //!
 //! | symbol | here |
 //! |---|---|
-//! | tau_i, the samples outside the cone around i | `tau[i]` |
-//! | a batch of m anchors, drawn without replacement, anew for each round | `Anchors` |
+//! | tau_i, the number of samples outside the cone around i | `tau[i]` |
+//! | m anchors, drawn without replacement, independently in each round | `Anchors` |
 //! | the leader l of a round, chosen before its anchors are drawn | `leader` |
-//! | b_i, anchors near l and not near i | `worse` |
-//! | g_i, anchors near i and not near l | `better` |
+//! | b_i, the number of anchors near l and not near i | `losses` |
+//! | g_i, the number of anchors near i and not near l | `wins` |
 //!
-//! A candidate that loses so often that a sample as good as the leader would not, by [`evidence`](super::evidence), goes.
-//! The pivot is no worse than any leader, so it goes with probability at most [`FAILURE`] / 2, over all rounds; there is
-//! no union over candidates. Those that are left are counted exactly, by a [`Shell`] where there are many.
+//! A candidate is eliminated when the [sequential test](super::sequential_test) rejects that its tau is at most the
+//! leader's. The tau of the pivot is at most that of any leader, so the pivot is eliminated with probability at most
+//! [`FAILURE_PROBABILITY`] / 2 over all rounds; no union bound over candidates is needed. The remaining candidates are
+//! counted exactly, with a [`Shell`] if there are many.
 //!
-//! Where too many are left, because they tie or nearly do and no shell helps, the most promising are counted, and
-//! [`Search::excess`] bounds what the others could gain.
+//! If too many candidates remain, because of ties or near-ties for which no shell is cheap enough, only the best of
+//! them are counted, and [`Search::excess`] bounds the difference to the smallest tau.
+//!
 //! [Decision 24](../../../docs/decisions/24-elimination-and-its-guarantee.md) has the proof.
 //!
-//! Cost: two passes a round; pairs as [`Search::rounds`] says, 2 D flops each; about 60 bytes a sample.
+//! Cost: two passes per round; 2 D flops per pair, for the number of pairs see [`Search::rounds`]; about 60 bytes per
+//! sample.
 
 use super::report::Elimination;
-use super::sequential_test::{FAILURE, beyond_doubt, mean_at_least, mean_at_most};
+use super::sequential_test::{FAILURE_PROBABILITY, is_eliminated, mean_at_least, mean_at_most};
 use super::triangle_bounds::Shell;
 use super::unit_directions::unit_directions;
 use crate::config::options::Weighting;
@@ -28,67 +31,72 @@ use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Projection, Sketch, Units,
+    AnchorCounts, Anchors, Coefficients, ConePredicate, ConeSizes, OperatorProduct, Projection, SelectRows, Units,
+    WeightedRows,
 };
 use crate::kernel::operand::Precision;
-use crate::numeric::random::{Stream, subsample_again};
+use crate::numeric::random::{Stream, nth_subsample};
 
-/// Operations of products that take about a minute: at 1e11 a second, which two cores of 2020 reach.
-const MINUTE: f64 = 6e12;
-/// Anchors of the first round, which only chooses a leader.
+/// Largest number of operations of an exact count: about one minute at 1e11 operations per second, which two cores of
+/// 2020 reach.
+const EXACT_PAIRS_MAX_OPS: f64 = 6e12;
+/// Number of anchors of the first round, which only selects a leader.
 const FIRST_ANCHORS: usize = 64;
-/// Anchors for each candidate while all are left; later rounds meet as many pairs with more anchors.
+/// Number of anchors per round while all candidates remain; later rounds use more anchors for the same number of pairs.
 const ANCHORS: usize = 128;
-/// Anchors of one pass at most: more would only make tiles larger.
-const MOST_ANCHORS: usize = 1024;
-/// Bytes that the anchors of one pass may take.
+/// Largest number of anchors per pass: more anchors only make tiles larger.
+const MAX_ANCHORS: usize = 1024;
+/// Largest number of bytes of the anchors of one pass.
 const ANCHOR_BYTES: usize = 48 << 20;
-/// The rounds may meet this many times as many pairs as there are samples, however small the share of a minute.
-const LEAST_BUDGET: f64 = 1024.0;
-/// Where candidates tie, more anchors are of no use: rounds end when so many have left fewer than a hundredth decided.
-const PATIENCE: usize = 2048;
-/// So few candidates are counted one by one without a look for a common axis.
-const FEW: usize = 256;
-/// Whether the exact count would take longer than a minute at a usual rate: a function of the shape alone, so that
-/// models do not depend on machines.
+/// Smallest budget of the rounds, in pairs per sample.
+const MIN_BUDGET: f64 = 1024.0;
+/// Rounds end after this many anchors that eliminated fewer than 1 % of the candidates per round: more anchors do not
+/// separate ties.
+const MAX_IDLE_ANCHORS: usize = 2048;
+/// Largest number of candidates that are counted against all samples without trying a shell.
+const MAX_DIRECT_RECOUNT: usize = 256;
+
+/// True if the exact count exceeds [`EXACT_PAIRS_MAX_OPS`]. Depends on the shape alone, so that models do not depend on
+/// the speed of a CPU.
 pub(crate) fn pays(shape: &Shape) -> bool {
-    (shape.samples as f64).powi(2) * shape.features as f64 > MINUTE
+    (shape.samples as f64).powi(2) * shape.features as f64 > EXACT_PAIRS_MAX_OPS
 }
 
-/// Anchors of a pass, for data of this width.
+/// Largest number of anchors per pass for data with this number of features.
 pub(crate) fn anchors_at_once(features: usize) -> usize {
-    // The samples themselves and their directions.
-    (ANCHOR_BYTES / (12 * features.max(1))).clamp(32, MOST_ANCHORS)
+    // Each anchor is stored as a sample (f64) and as a direction (f32).
+    (ANCHOR_BYTES / (12 * features.max(1))).clamp(32, MAX_ANCHORS)
 }
 
-/// What is known when candidates have been eliminated.
+/// Result of successive elimination.
 pub(crate) struct Eliminated {
-    /// Exact for the recounted; an estimate above the least for others; n + 1 for those without direction.
+    /// Tau of each sample: exact for recounted samples, an estimate above the smallest tau for others, n + 1 for
+    /// samples that are not active.
     pub tau: Vec<i64>,
-    /// The recounted samples of least tau, in order.
+    /// The recounted samples with the smallest tau, in increasing order.
     pub tied: Vec<usize>,
-    /// Whether each sample has a direction.
-    pub speaks: Vec<bool>,
-    /// How it went.
+    /// Mask of the active samples.
+    pub active: Vec<bool>,
+    /// Rounds, anchors and error bound of the search.
     pub report: Elimination,
 }
 
-/// Finds the samples of least tau.
+/// Finds the samples with the smallest tau.
 pub(crate) fn eliminate<R: Runner>(
-    rule: &ConeRule<'_>,
+    rule: &ConePredicate<'_>,
     source: &dyn Source,
     seed: u64,
     runner: &R,
 ) -> Result<Eliminated> {
     let shape = source.shape();
-    let half_a_minute = 0.5 * MINUTE / (2.0 * shape.features as f64);
-    within(half_a_minute.max(LEAST_BUDGET * shape.samples as f64), rule, source, seed, runner)
+    let half_the_ops = 0.5 * EXACT_PAIRS_MAX_OPS / (2.0 * shape.features as f64);
+    within_budget(half_the_ops.max(MIN_BUDGET * shape.samples as f64), rule, source, seed, runner)
 }
 
-/// With at most `budget` pairs, more or less, in the rounds, and as many in the recount.
-fn within<R: Runner>(
+/// Finds the samples with the smallest tau with about `budget` pairs in the rounds, and as many in the recount.
+fn within_budget<R: Runner>(
     budget: f64,
-    rule: &ConeRule<'_>,
+    rule: &ConePredicate<'_>,
     source: &dyn Source,
     seed: u64,
     runner: &R,
@@ -101,63 +109,64 @@ fn within<R: Runner>(
         seed,
         runner,
         candidates,
-        left: vec![true; n],
+        remaining: vec![true; n],
         tau: vec![0; n],
         leaders: Vec::new(),
         anchors: 0,
         pairs: 0.0,
         budget,
     };
-    let speaks = search.begin()?;
+    let active = search.first_round()?;
     search.rounds()?;
     let counted = search.recount()?;
     let least = counted.iter().map(|&i| search.tau[i]).min().expect("the leader is counted");
     let tied: Vec<usize> = counted.iter().copied().filter(|&i| search.tau[i] == least).collect();
     let report = Elimination {
-        failure_probability: FAILURE,
+        failure_probability: FAILURE_PROBABILITY,
         rounds: search.leaders.len(),
         anchors: search.anchors,
         recounted: counted.len(),
         excess: search.excess(least, &counted),
     };
-    // Estimates are no evidence against the pivot: the least stays the least.
+    // Estimates must not compete with exact counts: they are raised above the smallest exact tau.
     let mut exact = counted.iter().copied().peekable();
     for (i, tau) in search.tau.iter_mut().enumerate() {
         if exact.next_if_eq(&i).is_none() {
             *tau = (*tau).max(least + 1);
         }
     }
-    Ok(Eliminated { tau: search.tau, tied, speaks, report })
+    Ok(Eliminated { tau: search.tau, tied, active, report })
 }
 
-/// A sample that may be the pivot.
+/// A sample that is not eliminated.
 #[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
     sample: usize,
-    /// Anchors outside its cone.
+    /// Number of anchors outside its cone.
     outside: u32,
-    /// Anchors within the leader's cone and outside its own.
-    worse: u32,
-    /// Anchors within its own cone and outside the leader's.
-    better: u32,
+    /// Number of anchors inside the leader's cone and outside its own.
+    losses: u32,
+    /// Number of anchors inside its own cone and outside the leader's.
+    wins: u32,
 }
 
+/// State of the search for the pivot.
 struct Search<'a, R> {
-    rule: &'a ConeRule<'a>,
+    rule: &'a ConePredicate<'a>,
     source: &'a dyn Source,
     seed: u64,
     runner: &'a R,
     candidates: Vec<Candidate>,
-    /// Whether each sample is a candidate.
-    left: Vec<bool>,
+    /// Mask of the remaining candidates.
+    remaining: Vec<bool>,
     tau: Vec<i64>,
-    /// The leader of each round but the first, and how many anchors it was compared on.
+    /// The leader of each round but the first, and the number of anchors of that round.
     leaders: Vec<(usize, usize)>,
-    /// Anchors of all rounds.
+    /// Number of anchors of all rounds.
     anchors: usize,
-    /// Pairs of candidates and anchors that were met.
+    /// Number of pairs of candidates and anchors that were compared.
     pairs: f64,
-    /// The most that the rounds should meet, and then the recount.
+    /// Approximate largest number of pairs in the rounds, and in the recount.
     budget: f64,
 }
 
@@ -166,31 +175,35 @@ impl<R: Runner> Search<'_, R> {
         self.tau.len()
     }
 
-    /// The first round: who has a direction, and how things look.
-    fn begin(&mut self) -> Result<Vec<bool>> {
-        let speaks = self.meet(None, FIRST_ANCHORS)?;
+    /// The first round, without a leader: finds the active samples and the first counts. Returns the mask of active
+    /// samples.
+    fn first_round(&mut self) -> Result<Vec<bool>> {
+        let active = self.compare(None, FIRST_ANCHORS)?;
         let n = self.samples();
-        self.candidates.retain(|candidate| speaks[candidate.sample]);
-        self.left.clone_from(&speaks);
-        speaks.iter().zip(&mut self.tau).filter(|(speaks, _)| !**speaks).for_each(|(_, tau)| *tau = n as i64 + 1);
+        self.candidates.retain(|candidate| active[candidate.sample]);
+        self.remaining.clone_from(&active);
+        active.iter().zip(&mut self.tau).filter(|(active, _)| !**active).for_each(|(_, tau)| *tau = n as i64 + 1);
         if self.candidates.is_empty() {
-            return Err(Error::data("all rows are equal to the center; there is no direction to find"));
+            return Err(Error::invalid_data(
+                "all rows are equal to the center, so there is no direction to find; use rows that differ",
+            ));
         }
-        Ok(speaks)
+        Ok(active)
     }
 
-    /// Rounds until counting all that are left costs no more than what was spent, or until they are of no more use.
+    /// Rounds until an exact count of all remaining candidates takes no more pairs than were spent, until the budget is
+    /// used, or until [`MAX_IDLE_ANCHORS`] anchors eliminated almost no candidate.
     fn rounds(&mut self) -> Result<()> {
         let n = self.samples() as f64;
         let (mut m, mut idle) = (ANCHORS, 0);
-        while self.candidates.len() as f64 * n > self.pairs && self.pairs < self.budget && idle < PATIENCE {
+        while self.candidates.len() as f64 * n > self.pairs && self.pairs < self.budget && idle < MAX_IDLE_ANCHORS {
             let before = self.candidates.len();
             let leader = self.leader();
             m = m.max((ANCHORS as f64 * n / before as f64) as usize);
             m = m.min(self.anchors_at_once()).min(self.samples());
-            self.meet(Some(leader), m)?;
+            self.compare(Some(leader), m)?;
             self.leaders.push((leader, m));
-            self.drop_the_worse();
+            self.eliminate_candidates();
             idle = if 100 * self.candidates.len() < 99 * before { 0 } else { idle + m };
             if 2 * self.candidates.len() > before {
                 m *= 2;
@@ -199,69 +212,70 @@ impl<R: Runner> Search<'_, R> {
         Ok(())
     }
 
-    /// The candidate with the fewest anchors outside its cone so far.
+    /// The candidate with the fewest anchors outside its cone in all rounds so far.
     fn leader(&self) -> usize {
         let first = self.candidates.iter().min_by_key(|candidate| (candidate.outside, candidate.sample));
-        first.expect("a leader never goes").sample
+        first.expect("a leader is never eliminated").sample
     }
 
-    /// Meets all candidates with fresh anchors; says who of all samples is a candidate with a direction.
-    fn meet(&mut self, leader: Option<usize>, m: usize) -> Result<Vec<bool>> {
+    /// Compares all candidates on newly drawn anchors. Returns the mask of the candidates that are active. Two passes.
+    fn compare(&mut self, leader: Option<usize>, m: usize) -> Result<Vec<bool>> {
         let n = self.samples();
         let indices =
-            subsample_again(n, m, self.seed, Stream::Anchors, self.leaders.len() + usize::from(leader.is_some()));
+            nth_subsample(n, m, self.seed, Stream::Anchors, self.leaders.len() + usize::from(leader.is_some()));
         let m = indices.len();
         let anchors = self.anchors(&indices, leader)?;
-        let found = self.runner.run(&AnchorCounts::new(self.rule, &anchors, &self.left), self.source)?;
+        let found = self.runner.run(&AnchorCounts::new(self.rule, &anchors, &self.remaining), self.source)?;
         let near_leader = anchors.near_leader() as u32;
-        let mut speaks = vec![false; n];
-        for ((candidate, [near, far]), has_direction) in self.candidates.iter_mut().zip(found.inside).zip(found.speaks)
+        let mut active = vec![false; n];
+        for ((candidate, [near, far]), has_direction) in self.candidates.iter_mut().zip(found.inside).zip(found.active)
         {
-            speaks[candidate.sample] = has_direction;
+            active[candidate.sample] = has_direction;
             candidate.outside += m as u32 - near - far;
             if leader.is_some() {
-                candidate.worse += near_leader - near;
-                candidate.better += far;
+                candidate.losses += near_leader - near;
+                candidate.wins += far;
             }
         }
         self.anchors += m;
         self.pairs += self.candidates.len() as f64 * m as f64;
-        Ok(speaks)
+        Ok(active)
     }
 
-    fn drop_the_worse(&mut self) {
+    /// Removes the candidates that the sequential test rejects, and stores their estimated tau.
+    fn eliminate_candidates(&mut self) {
         let candidates = std::mem::take(&mut self.candidates);
         let (out, rest): (Vec<Candidate>, Vec<Candidate>) =
-            candidates.into_iter().partition(|c| beyond_doubt(c.worse, c.better));
+            candidates.into_iter().partition(|c| is_eliminated(c.losses, c.wins));
         for candidate in out {
-            self.left[candidate.sample] = false;
+            self.remaining[candidate.sample] = false;
             self.tau[candidate.sample] = self.estimate(&candidate);
         }
         self.candidates = rest;
     }
 
-    /// Tau by the anchors that a candidate has met.
+    /// Estimate of tau from the anchors of all rounds.
     fn estimate(&self, candidate: &Candidate) -> i64 {
         (f64::from(candidate.outside) / self.anchors as f64 * self.samples() as f64).round() as i64
     }
 
-    /// Counts candidates exactly: all that are left where that is affordable, else as many as the rounds have met pairs
-    /// for, the best first, and with them all leaders. Says whom, in order.
+    /// Counts candidates exactly: all that remain if the budget allows it, else the best of them and all leaders, with
+    /// as many pairs as the rounds used. Returns the counted samples in increasing order.
     fn recount(&mut self) -> Result<Vec<usize>> {
         let n = self.samples() as f64;
         for candidate in self.candidates.clone() {
             self.tau[candidate.sample] = self.estimate(&candidate);
         }
-        let everyone: Vec<usize> = self.candidates.iter().map(|candidate| candidate.sample).collect();
-        if everyone.len() <= FEW {
-            self.count_alone(&everyone)?;
-            return Ok(everyone);
+        let remaining: Vec<usize> = self.candidates.iter().map(|candidate| candidate.sample).collect();
+        if remaining.len() <= MAX_DIRECT_RECOUNT {
+            self.count_against_all(&remaining)?;
+            return Ok(remaining);
         }
-        let shell = self.shell(&everyone)?;
+        let shell = self.shell(&remaining)?;
         if shell.pairs(self.samples()) <= self.budget.max(self.pairs) {
-            self.count_together(&shell)?;
-            self.count_alone(&shell.alone)?;
-            return Ok(everyone);
+            self.count_against_shell(&shell)?;
+            self.count_against_all(&shell.alone)?;
+            return Ok(remaining);
         }
         let mut best: Vec<(u32, usize)> = self.candidates.iter().map(|c| (c.outside, c.sample)).collect();
         best.sort_unstable();
@@ -270,14 +284,14 @@ impl<R: Runner> Search<'_, R> {
         let mut chosen: Vec<usize> = best.into_iter().map(|(_, sample)| sample).chain(leaders).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        self.count_alone(&chosen)?;
+        self.count_against_all(&chosen)?;
         Ok(chosen)
     }
 
-    /// Counts samples against all others, a few at a time.
-    fn count_alone(&mut self, samples: &[usize]) -> Result<()> {
-        for part in samples.chunks(self.anchors_at_once()) {
-            let anchors = self.anchors(part, None)?;
+    /// Counts tau of some samples against all samples, in groups of [`anchors_at_once`].
+    fn count_against_all(&mut self, samples: &[usize]) -> Result<()> {
+        for group in samples.chunks(self.anchors_at_once()) {
+            let anchors = self.anchors(group, None)?;
             let sizes = self.runner.run(&ConeSizes::new(self.rule, &anchors), self.source)?;
             for (&sample, size) in anchors.indices().iter().zip(sizes) {
                 self.tau[sample] = self.samples() as i64 - i64::from(size);
@@ -286,15 +300,15 @@ impl<R: Runner> Search<'_, R> {
         Ok(())
     }
 
-    /// Counts the candidates near an axis against the samples that are undecided for them.
-    fn count_together(&mut self, shell: &Shell) -> Result<()> {
+    /// Counts tau of the candidates near the axis of a shell against the samples that are undecided for them.
+    fn count_against_shell(&mut self, shell: &Shell) -> Result<()> {
         let n = self.samples();
-        let mut wanted = vec![false; n];
-        shell.together.iter().for_each(|&sample| wanted[sample] = true);
+        let mut near_axis = vec![false; n];
+        shell.together.iter().for_each(|&sample| near_axis[sample] = true);
         shell.together.iter().for_each(|&sample| self.tau[sample] = (n - shell.inside) as i64);
-        for part in shell.undecided.chunks(self.anchors_at_once()) {
-            let anchors = self.anchors(part, None)?;
-            let found = self.runner.run(&AnchorCounts::new(self.rule, &anchors, &wanted), self.source)?;
+        for group in shell.undecided.chunks(self.anchors_at_once()) {
+            let anchors = self.anchors(group, None)?;
+            let found = self.runner.run(&AnchorCounts::new(self.rule, &anchors, &near_axis), self.source)?;
             for (&sample, [near, far]) in shell.together.iter().zip(found.inside) {
                 self.tau[sample] -= i64::from(near + far);
             }
@@ -302,26 +316,26 @@ impl<R: Runner> Search<'_, R> {
         Ok(())
     }
 
-    /// The shell around the mean direction of some candidates. Two passes.
+    /// The shell around the mean direction of some candidates. Cost: two passes.
     fn shell(&self, candidates: &[usize]) -> Result<Shell> {
         let element = self.source.shape().element;
         let center = self.rule.directions().center();
         let leader = unit_directions(&[self.leader()], center, self.source)?;
-        let directions = Directions::new(center, Weighting::InverseNorm, Some(&self.left));
-        // Each direction times its cosine to the leader, so that opposites do not cancel.
-        let sketch = Sketch::new(directions, Coefficients::Project(&leader), Precision::Double, element);
-        let (mut axis, _) = self.runner.run(&sketch, self.source)?;
+        let directions = WeightedRows::new(center, Weighting::InverseNorm, Some(&self.remaining));
+        // Each direction is multiplied by its cosine to the leader, so that opposite directions do not cancel.
+        let product = OperatorProduct::new(directions, Coefficients::Project(&leader), Precision::Double, element);
+        let (mut axis, _) = self.runner.run(&product, self.source)?;
         let length = axis.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         axis.data_mut().iter_mut().for_each(|x| *x /= length);
         let projection =
             Projection::new(self.rule.directions().clone(), &axis, Units::Direction, Precision::Double, element);
         let found = self.runner.run(&projection, self.source)?;
         let mut values = found.values.into_iter();
-        let angle = |speaks: &bool| match speaks {
+        let angle = |active: &bool| match active {
             true => values.next().map_or(f64::NAN, |cosine| self.rule.angle_of(cosine)),
             false => f64::NAN,
         };
-        let angles: Vec<f64> = found.speaks.iter().map(angle).collect();
+        let angles: Vec<f64> = found.active.iter().map(angle).collect();
         Ok(Shell::new(&angles, candidates, self.rule.angle()))
     }
 
@@ -329,23 +343,24 @@ impl<R: Runner> Search<'_, R> {
         anchors_at_once(self.source.shape().features)
     }
 
-    /// Samples to keep at hand. One pass.
+    /// Some samples, and optionally the leader, as anchors. Cost: one pass.
     fn anchors(&self, indices: &[usize], leader: Option<usize>) -> Result<Anchors> {
-        let rows = self.runner.run(&ChosenRows::new(indices.to_vec()), self.source)?;
+        let rows = self.runner.run(&SelectRows::new(indices.to_vec()), self.source)?;
         let row = leader.map(|leader| read_sample(self.source, leader)).transpose()?;
         Anchors::new(self.rule, indices, &rows, leader.zip(row.as_deref()))
     }
 
-    /// By how much the least counted tau may exceed that of a candidate that was not counted.
+    /// Upper bound on the difference between the smallest counted tau and that of any candidate that was not counted.
     ///
-    /// The anchors on which a candidate lost and won have means that [`mean_at_least`] and [`mean_at_most`] bound, and
-    /// their difference is the sum over rounds of m (tau_i - tau_l) / n, where tau_l is known.
+    /// [`mean_at_least`] and [`mean_at_most`] bound the expected losses and wins of a candidate. Their difference is
+    /// the sum over rounds of m (tau_i - tau_l) / n, where tau_l is known.
     fn excess(&self, least: i64, counted: &[usize]) -> i64 {
         let n = self.samples() as f64;
-        let met: usize = self.leaders.iter().map(|(_, m)| m).sum();
+        let compared: usize = self.leaders.iter().map(|(_, m)| m).sum();
         let known: f64 = self.leaders.iter().map(|&(leader, m)| m as f64 * self.tau[leader] as f64).sum();
         let uncounted = self.candidates.iter().filter(|c| counted.binary_search(&c.sample).is_err());
-        let lowest = uncounted.map(|c| (known + n * (mean_at_least(c.worse) - mean_at_most(c.better))) / met as f64);
+        let lowest =
+            uncounted.map(|c| (known + n * (mean_at_least(c.losses) - mean_at_most(c.wins))) / compared as f64);
         lowest.fold(0, |excess, tau| excess.max(least - tau.max(0.0).ceil() as i64))
     }
 }
@@ -356,27 +371,27 @@ mod tests {
 
     #[test]
     fn too_many_ties_are_bounded_rather_than_counted() {
-        // A bundle around an axis that is too wide for a shell, all of it tied, and others anywhere.
+        // A cluster around an axis that is too wide for a shell, all of it tied, and other samples anywhere.
         let (n, features, axis_length) = (1200, 48, 10.0);
         let noise = crate::numeric::random::normal_matrix(n, features, 3, Stream::Krylov);
-        let in_bundle = |i: usize| !i.is_multiple_of(5);
+        let in_cluster = |i: usize| !i.is_multiple_of(5);
         let mut data = noise.into_vec();
-        (0..n).filter(|&i| in_bundle(i)).for_each(|i| data[i * features] += axis_length);
-        let source = crate::data::slice::Memory::new(&data, n, features).unwrap();
+        (0..n).filter(|&i| in_cluster(i)).for_each(|i| data[i * features] += axis_length);
+        let source = crate::data::slice::SliceSource::new(&data, n, features).unwrap();
         let center = vec![0.0; features];
-        let directions = Directions::new(&center, Weighting::InverseNorm, None);
-        let rule = ConeRule::new(directions, crate::config::screen::Cosine::Signed, 0.5);
+        let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
+        let rule = ConePredicate::new(directions, crate::config::screen::Cosine::Signed, 0.5);
         let runner = crate::engine::local::Local::new(2).unwrap();
-        let exact = runner.run_pairs(&crate::folds::Neighbours::new(rule.clone(), n), &source, 512).unwrap();
+        let exact = runner.run_pairs(&crate::folds::ConeCounts::new(rule.clone(), n), &source, 512).unwrap();
         let tau: Vec<i64> = exact.neighbours.iter().map(|&inside| n as i64 - i64::from(inside)).collect();
         let least = *tau.iter().min().unwrap();
-        let tight = within(300.0 * n as f64, &rule, &source, 1, &runner).unwrap();
+        let tight = within_budget(300.0 * n as f64, &rule, &source, 1, &runner).unwrap();
         let Elimination { recounted, excess, .. } = tight.report;
         assert!(recounted < n / 2 && excess > 0, "{:?}", tight.report);
         let pivot = tight.tied[0];
         assert_eq!(tight.tau[pivot], tau[pivot]);
         assert!(tau[pivot] - least <= excess && tight.tau.iter().all(|&t| t >= tau[pivot]));
-        let ample = within(f64::INFINITY, &rule, &source, 1, &runner).unwrap();
+        let ample = within_budget(f64::INFINITY, &rule, &source, 1, &runner).unwrap();
         assert_eq!((ample.report.excess, ample.tau[ample.tied[0]]), (0, least));
         assert_eq!(ample.tied[0], tau.iter().position(|&t| t == least).unwrap());
     }

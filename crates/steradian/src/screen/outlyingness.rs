@@ -2,13 +2,13 @@
 //!
 //! | symbol | here |
 //! |---|---|
-//! | v, the unit direction through a pair of samples | a column of `vectors` |
-//! | m(v), s(v): mean and deviation of the h projections with the least variance | [`Spread`] |
+//! | v, the projection direction through a pair of samples | a column of `vectors` |
+//! | m(v), s(v): mean and standard deviation of the h projections with the least variance | [`LocationScale`] |
 //! | o_i = max over v of abs(x_i'v - m(v)) / s(v) | `outlyingness` |
 //! | t = OD^(2/3), close to normal (Wilson and Hilferty 1931) | in [`near`] |
 //!
-//! Stahel 1981, Donoho 1982; pairs as in ROBPCA (Hubert et al. 2005). Cost: a pass of 2 n D 32 flops for every 32
-//! directions; above [`SPREAD_SAMPLES`] samples another over a fixed subsample of them.
+//! Stahel 1981, Donoho 1982; pairs as in ROBPCA (Hubert et al. 2005). Cost: one pass of 2 n D 32 flops per 32
+//! projection directions; above [`SPREAD_SAMPLES`] samples one more over a fixed subsample of them.
 
 use rand_chacha::rand_core::Rng;
 use rayon::prelude::*;
@@ -20,47 +20,47 @@ use crate::config::options::Weighting;
 use crate::config::screen::Outlyingness;
 use crate::data::block::Block;
 use crate::data::source::Source;
-use crate::data::view::Picked;
+use crate::data::view::SubsetSource;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, FarthestAlong, Projection, Units, farthest};
+use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows, farthest};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{Stream, generator, subsample};
-use crate::numeric::statistics::{Spread, least_variance_window, shortest_window};
+use crate::numeric::statistics::{LocationScale, least_variance_window, shortest_window};
 
-/// Directions that one pass looks along.
+/// Number of projection directions per pass.
 pub(crate) const GROUP: usize = 32;
-/// Samples that location and scale along a direction come from, at most.
+/// Largest number of samples from which location and scale along a direction are computed.
 pub(crate) const SPREAD_SAMPLES: usize = 20_000;
-/// A spread below this share of the data's own scale is rounding: the samples lie on a hyperplane.
+/// A scale below this fraction of the scale of the data is rounding: the samples lie on a hyperplane.
 const FLAT: f64 = 1e-10;
-/// The same where samples are projected in single precision.
+/// The value of [`FLAT`] for projections in f32.
 const SINGLE_FLAT: f64 = 1e-5;
-/// Standard deviations of t that a kept sample may lie above its location.
-const NEAR: f64 = 2.5;
-/// Bytes of samples that are read together where they lie far away.
+/// Cutoff of the support: number of standard deviations of t above its location.
+const SUPPORT_CUTOFF_SD: f64 = 2.5;
+/// Bytes of samples that are prefetched together.
 const PREFETCH_BYTES: usize = 64 << 20;
-/// Draws for each direction that is wanted, before coinciding pairs are accepted as fewer directions.
+/// Draws per requested direction; if too many pairs coincide, there are fewer directions.
 const DRAWS: usize = 4;
 
-/// What the screen found.
+/// Result of the outlyingness screen.
 #[derive(Debug, Clone)]
-pub(crate) struct Outlying {
-    /// The outlyingness of each sample; infinite off a hyperplane that holds more than half of them.
+pub(crate) struct OutlyingnessResult {
+    /// The outlyingness of each sample; infinite for samples off a hyperplane that contains more than half of them.
     pub values: Vec<f64>,
-    /// What the user should know of such a hyperplane.
+    /// The warning about such a hyperplane.
     pub warning: Option<String>,
 }
 
-/// How many samples start the fit: a bare majority.
+/// Size of the h-subset, a bare majority of the samples.
 pub(crate) fn majority(n: usize, d: usize) -> usize {
     (n + d).div_ceil(2).max(d + 2).min(n)
 }
 
-/// The passes over the data that the screen makes.
+/// Number of passes over all samples.
 pub(crate) fn passes(screen: &Outlyingness) -> usize {
-    screen.pairs.as_ref().map_or(screen.directions, Vec::len).div_ceil(GROUP)
+    screen.pairs.as_ref().map_or(screen.n_directions, Vec::len).div_ceil(GROUP)
 }
 
 /// The outlyingness of every sample.
@@ -70,42 +70,42 @@ pub(crate) fn outlyingness(
     source: &dyn Source,
     seed: u64,
     runner: &impl Runner,
-) -> Result<Outlying> {
+) -> Result<OutlyingnessResult> {
     measured(screen, d, source, seed, runner, |_| {})
 }
 
-/// Some directions and where the bulk lies along them: what other samples can be measured by.
+/// Projection directions with location and scale along each, from which the outlyingness of other samples is computed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Gauge {
-    /// Where samples are seen from.
+pub(crate) struct ProjectionStats {
+    /// The point that is subtracted from samples.
     pub point: Vec<f64>,
     /// Unit vectors, as columns.
     pub vectors: Matrix,
-    /// The bulk along each.
-    pub spreads: Vec<Spread>,
-    /// A spread up to this is none.
+    /// Location and scale along each column.
+    pub spreads: Vec<LocationScale>,
+    /// Scales up to this value count as zero.
     pub flat: f64,
 }
 
-/// The outlyingness of every sample; `keep` receives what it was measured by, group after group.
+/// The outlyingness of every sample; `keep` receives the directions, locations and scales of each group.
 pub(crate) fn measured(
     screen: &Outlyingness,
     d: usize,
     source: &dyn Source,
     seed: u64,
     runner: &impl Runner,
-    mut keep: impl FnMut(Gauge),
-) -> Result<Outlying> {
+    mut keep: impl FnMut(ProjectionStats),
+) -> Result<OutlyingnessResult> {
     let shape = source.shape();
     let n = shape.samples;
-    // Seen from the middle of the data, projections keep their digits; their spread does not depend on the point.
+    // Relative to a central point, projections keep their digits; their scale does not depend on the point.
     let start = Start::new(source, seed)?;
-    let directions = Directions::new(&start.point, Weighting::Uniform, None);
+    let directions = WeightedRows::new(&start.point, Weighting::Uniform, None);
     let flat = start.scale * if shape.element.is_double() { FLAT } else { SINGLE_FLAT };
-    let few = n > SPREAD_SAMPLES;
-    let picked = Picked::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
-    let h = if few { majority(SPREAD_SAMPLES, d) } else { majority(n, d) };
-    let mut looks = Looks::new(n);
+    let subsampled = n > SPREAD_SAMPLES;
+    let subset = SubsetSource::new(source, subsample(n, SPREAD_SAMPLES, seed, Stream::Spread));
+    let h = if subsampled { majority(SPREAD_SAMPLES, d) } else { majority(n, d) };
+    let mut accumulator = OutlyingnessAccumulator::new(n);
     let differ = |pairs: &[[usize; 2]]| {
         prefetch_pairs(pairs, source)?;
         pairs.iter().map(|&[i, j]| Ok(!same_sample(source, i, j)?)).collect()
@@ -114,35 +114,35 @@ pub(crate) fn measured(
     for group in pairs.chunks(GROUP) {
         let vectors = unit_differences(group, source)?;
         let gather = Projection::new(directions.clone(), &vectors, Units::Data, Precision::Working, shape.element);
-        let projected = runner.run(&gather, if few { &picked } else { source })?.values;
-        let spreads: Vec<Spread> = runner.compute(|| spreads(&projected, group.len(), h));
-        if few {
-            let farthest = FarthestAlong::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
-            looks.add(group, &spreads, flat, runner.run(&farthest, source)?);
+        let projected = runner.run(&gather, if subsampled { &subset } else { source })?.values;
+        let spreads: Vec<LocationScale> = runner.compute(|| spreads(&projected, group.len(), h));
+        if subsampled {
+            let farthest = MaxOutlyingness::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
+            accumulator.add(group, &spreads, flat, runner.run(&farthest, source)?);
         } else {
-            looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
+            accumulator.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
         }
-        keep(Gauge { point: start.point.clone(), vectors, spreads, flat });
+        keep(ProjectionStats { point: start.point.clone(), vectors, spreads, flat });
     }
-    Ok(looks.finish())
+    Ok(accumulator.finish())
 }
 
-/// The outlyingness of every sample within the n x n matrix of exact products around any origin, which holds what all
-/// samples are along the difference of any two. No pass.
+/// The outlyingness of every sample from the exact Gram matrix relative to any origin, which contains the projections
+/// of all samples onto the difference of any two. No pass.
 pub(crate) fn within(
     screen: &Outlyingness,
     d: usize,
     products: &Matrix,
     seed: u64,
     runner: &impl Runner,
-) -> Result<Outlying> {
+) -> Result<OutlyingnessResult> {
     let n = products.rows();
     let square = |[i, j]: [usize; 2]| products[(i, i)] + products[(j, j)] - 2.0 * products[(i, j)];
     let differ = |pairs: &[[usize; 2]]| Ok(pairs.iter().map(|&pair| square(pair) > 0.0).collect());
     let pairs = directed_pairs(screen, n, seed, n, differ)?;
     let longest = pairs.iter().fold(0.0f64, |most, &pair| most.max(square(pair))).sqrt();
     let (h, flat) = (majority(n, d), FLAT * longest);
-    let mut looks = Looks::new(n);
+    let mut accumulator = OutlyingnessAccumulator::new(n);
     for group in pairs.chunks(GROUP) {
         runner.check_cancelled()?;
         let lengths: Vec<f64> = group.iter().map(|&pair| square(pair).sqrt()).collect();
@@ -152,48 +152,49 @@ pub(crate) fn within(
         };
         let projected: Vec<f64> = (0..n).flat_map(along).collect();
         let spreads = runner.compute(|| spreads(&projected, group.len(), h));
-        looks.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
+        accumulator.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
     }
-    Ok(looks.finish())
+    Ok(accumulator.finish())
 }
 
-/// The farthest of each sample along some directions.
-fn of_all(projected: &[f64], spreads: &[Spread], flat: f64) -> Vec<f64> {
+/// The largest robust z-score of each sample over some directions.
+fn of_all(projected: &[f64], spreads: &[LocationScale], flat: f64) -> Vec<f64> {
     projected.chunks(spreads.len()).map(|y| farthest(y, spreads, flat)).collect()
 }
 
-/// What has been seen along the directions so far.
-struct Looks {
+/// The outlyingness over the directions so far, and the first pair whose direction has zero scale.
+struct OutlyingnessAccumulator {
     values: Vec<f64>,
     on_plane: Option<[usize; 2]>,
 }
 
-impl Looks {
+impl OutlyingnessAccumulator {
     fn new(samples: usize) -> Self {
         Self { values: vec![0.0; samples], on_plane: None }
     }
 
-    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[Spread], flat: f64, farthest: Vec<f64>) {
+    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[LocationScale], flat: f64, farthest: Vec<f64>) {
         let flat_one = spreads.iter().zip(pairs).find(|(spread, _)| spread.scale <= flat);
         self.on_plane = self.on_plane.or(flat_one.map(|(_, pair)| *pair));
         self.values.iter_mut().zip(farthest).for_each(|(o, own)| *o = o.max(own));
     }
 
-    fn finish(self) -> Outlying {
+    fn finish(self) -> OutlyingnessResult {
         let (n, values) = (self.values.len(), self.values);
         let warning = self.on_plane.map(|[i, j]| {
             let off = values.iter().filter(|o| o.is_infinite()).count();
             format!(
-                "more than half of the samples ({} of {n}) lie on a hyperplane, seen along the direction through samples {i} \
-                 and {j}; the others are taken for outliers",
+                "{} of {n} samples lie on a hyperplane (projection through samples {i} and {j} has zero spread); the \
+                 remaining {off} are treated as outliers",
                 n - off
             )
         });
-        Outlying { values, warning }
+        OutlyingnessResult { values, warning }
     }
 }
 
-fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<Spread> {
+/// Location and scale of the `h` projections of least variance, per direction.
+fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<LocationScale> {
     (0..width)
         .into_par_iter()
         .map(|column| {
@@ -204,28 +205,28 @@ fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<Spread> {
         .collect()
 }
 
-/// The `h` least outlying samples; of equals the first.
+/// Mask of the `h` least outlying samples; among equal values those with the lowest index.
 pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
-    let mut kept = vec![false; values.len()];
-    order[..h].iter().for_each(|&i| kept[i] = true);
-    kept
+    let mut support = vec![false; values.len()];
+    order[..h].iter().for_each(|&i| support[i] = true);
+    support
 }
 
-/// The samples whose distance is within the bulk of all, judged by the shortest window that holds `h` of them.
+/// Mask of the samples whose distance is within the bulk, estimated from the shortest window that contains `h` of them.
 pub(crate) fn near(distances: &[f64], h: usize) -> Vec<bool> {
-    let limit = bulk_limit(distances, h, NEAR);
+    let limit = bulk_limit(distances, h, SUPPORT_CUTOFF_SD);
     distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect()
 }
 
-/// The end of the bulk of some distances, to the power of 2/3: so many standard deviations above its location.
+/// Upper limit of the bulk of some distances, to the power of 2/3: `deviations` standard deviations above its location.
 pub(crate) fn bulk_limit(distances: &[f64], h: usize, deviations: f64) -> f64 {
     let bulk = shortest_window(distances.iter().map(|od| od.powf(2.0 / 3.0)).collect(), h);
     bulk.location + deviations * bulk.scale
 }
 
-/// Pairs of samples that differ: those given, or drawn ones. `differ` looks at up to `at_once` of them together.
+/// Pairs of samples that differ: those of `screen`, or random ones. `differ` compares up to `at_once` pairs per call.
 fn directed_pairs(
     screen: &Outlyingness,
     n: usize,
@@ -233,7 +234,7 @@ fn directed_pairs(
     at_once: usize,
     differ: impl Fn(&[[usize; 2]]) -> Result<Vec<bool>>,
 ) -> Result<Vec<[usize; 2]>> {
-    let (asked, wanted) = match &screen.pairs {
+    let (proposed, count) = match &screen.pairs {
         Some(given) => (given.clone(), given.len()),
         None => {
             let mut numbers = generator(seed, Stream::Pairs);
@@ -242,29 +243,29 @@ fn directed_pairs(
                 let i = below(n);
                 [i, (i + 1 + below(n - 1)) % n]
             };
-            ((0..DRAWS * screen.directions).map(|_| draw()).collect(), screen.directions)
+            ((0..DRAWS * screen.n_directions).map(|_| draw()).collect(), screen.n_directions)
         }
     };
     let mut pairs = Vec::new();
-    // Not more at once than are wanted: where rows lie far away, each has its price.
-    for some in asked.chunks(at_once.min(wanted).max(1)) {
-        if pairs.len() >= wanted {
+    // At most `count` pairs per call: random rows of a streamed or distributed source are expensive.
+    for chunk in proposed.chunks(at_once.min(count).max(1)) {
+        if pairs.len() >= count {
             break;
         }
-        let different = some.iter().zip(differ(some)?).filter(|([i, j], differ)| i != j && *differ);
-        pairs.extend(different.map(|(pair, _)| *pair).take(wanted - pairs.len()));
+        let different = chunk.iter().zip(differ(chunk)?).filter(|([i, j], differ)| i != j && *differ);
+        pairs.extend(different.map(|(pair, _)| *pair).take(count - pairs.len()));
     }
     if pairs.is_empty() {
-        return Err(Error::data(format!(
-            "the two samples of each of {} pairs are equal; there is no direction to find: remove duplicate samples, or \
-             use the method angular",
-            asked.len()
+        return Err(Error::invalid_data(format!(
+            "the samples of all {} pairs are equal, so there is no direction to find; remove duplicate samples, or use \
+             the method angular",
+            proposed.len()
         )));
     }
     Ok(pairs)
 }
 
-/// Pairs whose samples may lie in memory together.
+/// Number of pairs whose samples fit into [`PREFETCH_BYTES`].
 fn pairs_at_once(source: &dyn Source) -> usize {
     let pair_bytes = 2 * source.shape().features * source.shape().element.bytes();
     (PREFETCH_BYTES / pair_bytes.max(1)).max(GROUP)
@@ -311,7 +312,7 @@ mod tests {
     fn a_far_distance_is_not_near() {
         let mut distances: Vec<f64> = (0..40).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
         distances.push(9.0);
-        let kept = near(&distances, 21);
-        assert!(kept[..40].iter().all(|&k| k) && !kept[40]);
+        let support = near(&distances, 21);
+        assert!(support[..40].iter().all(|&k| k) && !support[40]);
     }
 }

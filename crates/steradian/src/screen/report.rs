@@ -1,51 +1,51 @@
-//! Results of the cone screen: the pivot, tau, and how candidates were eliminated.
+//! Results of the cone screen: the pivot, tau, and statistics of successive elimination.
 
 use serde::{Deserialize, Serialize};
 
-/// What the cone found.
+/// Result of the cone screen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConeReport {
-    /// The sample that the cone is around.
+    /// The sample that the cone is centered on.
     pub pivot: usize,
-    /// How many samples lie outside the cone around each sample; n + 1 for a sample without direction. After an
-    /// elimination an estimate, above the least, for samples that were not counted.
+    /// Number of samples outside the cone around each sample; n + 1 for a sample that is not active. After successive
+    /// elimination an estimate, above the smallest tau, for samples that were not counted exactly.
     pub tau: Vec<i64>,
     /// The half-angle that was used, in degrees.
-    pub angle_degrees: f64,
-    /// How candidates were eliminated; `None` where all pairs were met, and every tau is exact.
+    pub max_angle: f64,
+    /// Statistics of successive elimination; `None` after an exact count over all pairs, when every tau is exact.
     pub elimination: Option<Elimination>,
 }
 
-/// How the pivot was found without meeting all pairs.
+/// Statistics of a pivot search by successive elimination.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Elimination {
-    /// The largest probability, over the draw of anchors, that the exact count has a pivot of a tau lower by more than
-    /// `excess`, or another of the same tau when that is 0.
+    /// Upper bound on the probability, over the draw of anchors, that the smallest tau is lower than the pivot's by
+    /// more than `excess`, or that an exact count selects another pivot although `excess` is 0.
     pub failure_probability: f64,
-    /// Rounds of comparison with a leader.
+    /// Number of rounds of comparison with a leader.
     pub rounds: usize,
-    /// Anchors that a candidate met if it stayed to the end.
+    /// Number of anchors of all rounds.
     pub anchors: usize,
-    /// Samples whose tau was counted exactly.
+    /// Number of samples whose tau was counted exactly.
     pub recounted: usize,
-    /// By how much the pivot's tau may exceed the least; 0 where everyone that was left was counted.
+    /// Upper bound on the difference between the pivot's tau and the smallest; 0 if all remaining candidates were
+    /// counted.
     pub excess: i64,
 }
 
 impl ConeReport {
-    /// The least tau: how many samples were trimmed.
+    /// The tau of the pivot: the number of samples outside its cone.
     pub fn tau_min(&self) -> i64 {
         self.tau[self.pivot]
     }
 
-    /// What the user should know of a pivot that may not be the one of the exact count.
+    /// The warning about a pivot that an exact count may not select.
     pub(crate) fn doubt(&self) -> Option<String> {
         let Elimination { failure_probability, recounted, excess, .. } =
             self.elimination.filter(|found| found.excess > 0)?;
         Some(format!(
-            "too many samples tie, or nearly do, for the axis of the cone: {recounted} were counted exactly and the best of \
-             them was taken; {} samples lie outside its cone, which is the least up to {excess} with probability {}; count \
-             all pairs with --exact to be sure",
+            "pivot may not be optimal: too many near-ties, {recounted} candidates counted exactly. tau = {} exceeds \
+             the minimum by at most {excess} (probability {}); use an exact pivot search to be certain",
             self.tau_min(),
             1.0 - failure_probability
         ))

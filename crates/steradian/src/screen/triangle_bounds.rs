@@ -1,4 +1,4 @@
-//! Bounds by the triangle inequality: counts for many candidates near one axis, most samples decided for all at once.
+//! Bounds by the triangle inequality: cone counts of many candidates near one axis, shared for most samples.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -7,37 +7,38 @@
 //! | eta | `eta` |
 //! | t, the radius: theta_i <= t | `radius` |
 //!
-//! Angles between directions, and between lines, obey the triangle inequality: the angle between i and a is at least
+//! Angles between directions, and between lines, satisfy the triangle inequality: the angle between i and a is at least
 //! phi_a - theta_i and at most phi_a + theta_i. So a sample with phi_a + t < eta is inside the cone of every candidate
-//! within t of the axis, and one with phi_a - t > eta is outside all of them. Only the shell between is counted.
+//! within t of the axis, and one with phi_a - t > eta is outside all of them. Only the samples of the shell between
+//! these angles are counted per candidate.
 //!
-//! Cost: candidates within t times the samples of the shell, plus n for each of the others; t is chosen to make it least.
+//! Cost in pairs: candidates within t times samples of the shell, plus n per other candidate; t minimizes the cost.
 
-/// Angles are computed with errors far below this, in radians.
-const ROOM: f64 = 1e-6;
+/// Upper bound on the error of a computed angle, in radians.
+const ANGLE_TOLERANCE: f64 = 1e-6;
 
-/// Which candidates are counted together, and against whom.
+/// Partition of the candidates and samples for a count around an axis.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Shell {
-    /// Candidates near the axis, in order.
+    /// Candidates near the axis, which are counted against `undecided` only, in increasing order.
     pub together: Vec<usize>,
-    /// Candidates that are counted against all samples, in order.
+    /// Candidates that are counted against all samples, in increasing order.
     pub alone: Vec<usize>,
-    /// Samples that lie in the cone of all that are counted together.
+    /// Number of samples inside the cones of all candidates in `together`.
     pub inside: usize,
-    /// Samples that are undecided for those, in order.
+    /// Samples that are undecided for the candidates in `together`, in increasing order.
     pub undecided: Vec<usize>,
 }
 
 impl Shell {
-    /// The cheapest, given the angles of all samples to the axis; not a number for those without direction.
+    /// The shell of lowest cost, given the angles of all samples to the axis, NaN for samples that are not active.
     pub(crate) fn new(angles: &[f64], candidates: &[usize], eta: f64) -> Self {
         let mut sorted: Vec<f64> = angles.iter().copied().filter(|angle| !angle.is_nan()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let mut radii: Vec<f64> = candidates.iter().map(|&i| angles[i]).collect();
         radii.sort_unstable_by(f64::total_cmp);
         let below = |angle: f64| sorted.partition_point(|x| *x < angle);
-        let undecided = |radius: f64| below(eta + radius + ROOM) - below(eta - radius - ROOM);
+        let undecided = |radius: f64| below(eta + radius + ANGLE_TOLERANCE) - below(eta - radius - ANGLE_TOLERANCE);
         let cost = |(near, radius): &(usize, f64)| near * undecided(*radius) + (radii.len() - near) * angles.len();
         let choices = radii.iter().enumerate().map(|(i, radius)| (i + 1, *radius));
         let best = choices.min_by_key(cost).filter(|choice| cost(choice) < radii.len() * angles.len());
@@ -45,12 +46,12 @@ impl Shell {
             return Self { together: Vec::new(), alone: candidates.to_vec(), inside: 0, undecided: Vec::new() };
         };
         let (together, alone): (Vec<usize>, Vec<usize>) = candidates.iter().partition(|&&i| angles[i] <= radius);
-        let in_shell = |angle: f64| angle >= eta - radius - ROOM && angle < eta + radius + ROOM;
+        let in_shell = |angle: f64| angle >= eta - radius - ANGLE_TOLERANCE && angle < eta + radius + ANGLE_TOLERANCE;
         let undecided = (0..angles.len()).filter(|&a| in_shell(angles[a])).collect();
-        Self { inside: below(eta - radius - ROOM), undecided, together, alone }
+        Self { inside: below(eta - radius - ANGLE_TOLERANCE), undecided, together, alone }
     }
 
-    /// Pairs that counting will meet.
+    /// Number of pairs that the count compares.
     pub(crate) fn pairs(&self, samples: usize) -> f64 {
         self.together.len() as f64 * self.undecided.len() as f64 + self.alone.len() as f64 * samples as f64
     }
@@ -61,8 +62,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tight_bundle_is_counted_together_and_a_stray_candidate_alone() {
-        // A bundle near the axis, a sample at the edge of the cone, many far away, one without direction, and a stray.
+    fn a_cluster_is_counted_together_and_a_stray_candidate_alone() {
+        // A cluster near the axis, a sample at the edge of the cone, many far away, one that is not active, and a
+        // stray.
         let mut angles = vec![0.01, 0.02, 0.03, 1.04, f64::NAN, 0.9];
         angles.extend([1.5; 50]);
         let shell = Shell::new(&angles, &[0, 1, 2, 5], std::f64::consts::FRAC_PI_3);
@@ -75,8 +77,8 @@ mod tests {
     #[test]
     fn scattered_candidates_are_all_counted_alone() {
         let angles: Vec<f64> = (0..20).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
-        let everyone: Vec<usize> = (0..20).collect();
-        let shell = Shell::new(&angles, &everyone, std::f64::consts::FRAC_PI_3);
+        let all: Vec<usize> = (0..20).collect();
+        let shell = Shell::new(&angles, &all, std::f64::consts::FRAC_PI_3);
         assert!(shell.pairs(20) <= 400.0);
         assert_eq!(shell.together.len() + shell.alone.len(), 20);
     }

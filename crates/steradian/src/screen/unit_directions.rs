@@ -1,10 +1,10 @@
-//! Unit vectors of single samples: their directions from a center, and the differences of pairs.
+//! Unit vectors of single samples: directions relative to a center, and differences of pairs.
 
 use crate::data::source::{Source, read_sample};
 use crate::error::Result;
 use crate::numeric::linalg::Matrix;
 
-/// The unit directions of some samples from a center, as columns; zero for a sample at the center.
+/// The directions of some samples relative to a center, as columns; zero for a sample at the center.
 pub(crate) fn unit_directions(samples: &[usize], center: &[f64], source: &dyn Source) -> Result<Matrix> {
     source.prefetch(samples)?;
     columns(samples, center.len(), |&sample| {
@@ -28,7 +28,7 @@ fn columns<T>(of: &[T], features: usize, vector: impl Fn(&T) -> Result<Vec<f64>>
     let mut units = Matrix::zeros(features, of.len());
     for (column, item) in of.iter().enumerate() {
         let vector = vector(item)?;
-        // Divided by the largest entry first, so that squares neither overflow nor vanish.
+        // Divided by the largest entry first, so that squares neither overflow nor underflow.
         let largest = vector.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
         let length = vector.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt();
         if length > 0.0 {
@@ -41,17 +41,17 @@ fn columns<T>(of: &[T], features: usize, vector: impl Fn(&T) -> Result<Vec<f64>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::slice::Memory;
+    use crate::data::slice::SliceSource;
 
     #[test]
     fn columns_have_unit_length_at_any_scale() {
         for scale in [1e-300, 1.0, 1e300] {
             let data = [3.0, 4.0, 0.0, 0.0, 1.0, 1.0].map(|x| x * scale);
-            let memory = Memory::new(&data, 3, 2).unwrap();
-            let found = unit_directions(&[0, 1], &[0.0, 0.0], &memory).unwrap();
+            let source = SliceSource::new(&data, 3, 2).unwrap();
+            let found = unit_directions(&[0, 1], &[0.0, 0.0], &source).unwrap();
             assert_eq!([found[(0, 0)], found[(1, 0)]], [0.6, 0.8], "at {scale}");
             assert_eq!([found[(0, 1)], found[(1, 1)]], [0.0, 0.0], "a sample at the center");
-            let found = unit_differences(&[[0, 2]], &memory).unwrap();
+            let found = unit_differences(&[[0, 2]], &source).unwrap();
             let length = found.data().iter().map(|x| x * x).sum::<f64>().sqrt();
             assert!((length - 1.0).abs() < 1e-15 && (found[(1, 0)] / found[(0, 0)] - 1.5).abs() < 1e-12);
         }

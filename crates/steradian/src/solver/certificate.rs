@@ -1,4 +1,4 @@
-//! The certificate: how far a computed subspace can be from the exact one.
+//! The certificate: an a-posteriori error bound of a computed subspace.
 //!
 //! | symbol | here |
 //! |---|---|
@@ -6,44 +6,44 @@
 //! | theta_i, Ritz values | `values` |
 //! | r_i = A q_i - theta_i q_i | `residuals[i]` = norm(r_i) |
 //!
-//! sin of the largest angle <= sqrt(sum_i (norm(r_i) / (theta_i - l))^2) with l = theta_{d+1} + norm(r_{d+1}), an
-//! estimate from above of the largest eigenvalue outside. It holds unless the random start missed a direction.
-//! Cost: one application of the operator, and one for each widening of the span.
+//! The sine of the largest principal angle to the exact subspace is at most sqrt(sum_i (norm(r_i) / (theta_i - l))^2)
+//! with l = theta_{d+1} + norm(r_{d+1}), an upper estimate of the largest eigenvalue outside. The bound holds unless
+//! the random start missed a direction. Cost: one application of the operator, and one per expansion of the span.
 
 use super::operator::Operator;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::DistancesSum;
+use crate::folds::SampleDistances;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_subtract};
 use crate::numeric::orthonormal::orthonormalize;
 
-/// How often a span is widened before it is given back as it is.
-const MAX_WIDENINGS: usize = 2;
-/// A unit direction of which less than this is new was rounding.
-pub(crate) const HALF_LOST: f64 = 0.5;
+/// Largest number of expansions of a span.
+const MAX_EXPANSIONS: usize = 2;
+/// A unit vector whose norm outside the span is smaller than this is rounding.
+pub(crate) const NEW_DIRECTION_MIN: f64 = 0.5;
 
-/// Vectors with what is known of them.
+/// Eigenvectors with their residuals and error bound.
 #[derive(Debug, Clone)]
 pub(crate) struct Certified {
     /// Eigenvalues of A, largest first.
     pub values: Vec<f64>,
     /// Orthonormal columns.
     pub vectors: Matrix,
-    /// norm(A q - theta q) of each column, with what rounding may hide.
+    /// norm(A q - theta q) of each column, plus a bound on its rounding error.
     pub residuals: Vec<f64>,
     /// The largest residual of the first d columns, relative to the largest eigenvalue.
     pub residual: f64,
-    /// An upper bound on the sine of the largest angle.
+    /// Upper bound on the sine of the largest principal angle to the exact subspace.
     pub sine_bound: f64,
 }
 
-/// Eigenvectors with their certificate, and how all samples lie to them where the solver knows it without a pass.
+/// Eigenvectors with their certificate, and the distances of all samples if the solver computes them without a pass.
 pub(crate) struct Decomposed {
     pub certified: Certified,
-    pub measured: Option<DistancesSum>,
+    pub measured: Option<SampleDistances>,
 }
 
-/// The bound of the head of this file, for the first `d` of some Ritz values.
+/// The sine bound of the module documentation for the first `d` of some Ritz values.
 pub(crate) fn sine_bound(values: &[f64], residuals: &[f64], d: usize) -> f64 {
     let outside = if values.len() > d { values[d] + residuals[d] } else { 0.0 };
     let mut square = 0.0;
@@ -57,15 +57,16 @@ pub(crate) fn sine_bound(values: &[f64], residuals: &[f64], d: usize) -> f64 {
     square.sqrt().min(1.0)
 }
 
-/// Rotates some vectors to the eigenvectors of A within their span, and measures what is left outside of it.
+/// Rotates some vectors to the eigenvectors of A within their span, and computes their residuals. One application of A.
 pub(crate) fn certify(operator: &impl Operator, vectors: Matrix, d: usize, runner: &impl Runner) -> Result<Certified> {
     certify_to(f64::INFINITY, operator, vectors, d, runner)
 }
 
-/// The same; while the bound is above the tolerance, the span is widened by the residuals, a few times.
+/// Certifies some vectors; while the bound exceeds the tolerance, expands the span by the residuals, at most
+/// [`MAX_EXPANSIONS`] times.
 ///
-/// What single precision left over is spread across directions that A hardly answers to, and there a residual is the
-/// error itself, times -theta: one application more removes it.
+/// The error of f32 passes lies in directions with eigenvalues near 0. In those directions a residual is the error
+/// times -theta, so one more application of A removes it.
 pub(crate) fn certify_to(
     tolerance: f64,
     operator: &impl Operator,
@@ -77,30 +78,30 @@ pub(crate) fn certify_to(
     let count = vectors.columns();
     let images = operator.apply(&vectors)?;
     let mut span = Span { vectors, images };
-    for widened in 0.. {
+    for expansions in 0.. {
         let (found, mut residuals) = runner.compute(|| span.rotate(d, count))?;
-        if found.sine_bound <= tolerance || found.values[0] <= 0.0 || widened == MAX_WIDENINGS {
+        if found.sine_bound <= tolerance || found.values[0] <= 0.0 || expansions == MAX_EXPANSIONS {
             return Ok(found);
         }
         runner.compute(|| outside(&found.vectors, &mut residuals))?;
         if residuals.columns() == 0 {
             return Ok(found);
         }
-        let answered = operator.apply(&residuals)?;
-        let beside = || Span { vectors: found.vectors.beside(&residuals), images: span.images.beside(&answered) };
-        span = runner.compute(beside);
+        let images = operator.apply(&residuals)?;
+        let expand = || Span { vectors: found.vectors.beside(&residuals), images: span.images.beside(&images) };
+        span = runner.compute(expand);
     }
-    unreachable!("the loop ends at MAX_WIDENINGS")
+    unreachable!("the loop ends at MAX_EXPANSIONS")
 }
 
-/// Orthonormal columns, and what A makes of them.
+/// Orthonormal columns V, and A V.
 struct Span {
     vectors: Matrix,
     images: Matrix,
 }
 
 impl Span {
-    /// The top `count` eigenvectors of A within the span, whose images stay here, and their residuals as columns.
+    /// The top `count` eigenvectors of A within the span, and their residuals as columns. Rotates the images with them.
     fn rotate(&mut self, d: usize, count: usize) -> Result<(Certified, Matrix)> {
         let h = tall_inner(&self.vectors, &self.images);
         let (mut values, rotation) = symmetric_eigen(&symmetric_part(&h))?;
@@ -113,25 +114,25 @@ impl Span {
         let mut theta = Matrix::zeros(values.len(), values.len());
         values.iter().enumerate().for_each(|(i, l)| theta[(i, i)] = *l);
         tall_subtract(&mut residuals, &vectors, &theta);
-        // What rounding may hide in a residual.
-        let unseen = 4.0 * f64::EPSILON * values[0].abs();
-        let lengths: Vec<f64> = residuals.column_norms().into_iter().map(|r| r + unseen).collect();
+        // Upper bound on the rounding error of a residual.
+        let rounding = 4.0 * f64::EPSILON * values[0].abs();
+        let norms: Vec<f64> = residuals.column_norms().into_iter().map(|r| r + rounding).collect();
         let whole = vectors.rows() == d;
         let certified = Certified {
-            residual: lengths.iter().take(d).fold(0.0f64, |m, r| m.max(*r)) / values[0].abs().max(f64::MIN_POSITIVE),
-            sine_bound: if whole { 0.0 } else { sine_bound(&values, &lengths, d) },
+            residual: norms.iter().take(d).fold(0.0f64, |m, r| m.max(*r)) / values[0].abs().max(f64::MIN_POSITIVE),
+            sine_bound: if whole { 0.0 } else { sine_bound(&values, &norms, d) },
             values,
             vectors,
-            residuals: lengths,
+            residuals: norms,
         };
         Ok((certified, residuals))
     }
 }
 
-/// Makes residuals an orthonormal basis of what they add to some vectors.
+/// Replaces residuals by an orthonormal basis of their part outside the span of some vectors.
 fn outside(vectors: &Matrix, residuals: &mut Matrix) -> Result<()> {
-    // Made long, a short residual shows the vectors again: once more for that.
-    for floor in [0.0, HALF_LOST] {
+    // Normalizing a short residual amplifies its rounding error along the vectors: a second sweep removes it.
+    for floor in [0.0, NEW_DIRECTION_MIN] {
         let inner = tall_inner(vectors, residuals);
         tall_subtract(residuals, vectors, &inner);
         orthonormalize(residuals, floor)?;
@@ -139,7 +140,7 @@ fn outside(vectors: &Matrix, residuals: &mut Matrix) -> Result<()> {
     Ok(())
 }
 
-/// (H + H') / 2: the same matrix without the rounding that makes it unsymmetric.
+/// (H + H') / 2, which removes the asymmetry caused by rounding.
 pub(crate) fn symmetric_part(h: &Matrix) -> Matrix {
     let mut out = h.clone();
     for i in 0..h.rows() {
@@ -159,7 +160,7 @@ mod tests {
     use crate::numeric::random::Stream;
     use crate::numeric::random::normal_matrix;
 
-    /// Eigenvectors are the axes.
+    /// Diagonal operator: its eigenvectors are the coordinate axes.
     struct Diagonal {
         values: Vec<f64>,
         applied: Cell<usize>,
@@ -170,7 +171,7 @@ mod tests {
             Self { values, applied: Cell::new(0) }
         }
 
-        /// The first axes, each coordinate moved by about `noise`.
+        /// The first coordinate axes plus normal noise of standard deviation `noise`.
         fn top(&self, count: usize, noise: f64) -> Matrix {
             let mut vectors = normal_matrix(self.values.len(), count, 7, Stream::Krylov);
             vectors.data_mut().iter_mut().for_each(|x| *x *= noise);
@@ -217,17 +218,17 @@ mod tests {
     }
 
     #[test]
-    fn what_widening_cannot_mend_is_given_back_with_its_bound() {
+    fn a_span_that_expansion_does_not_certify_is_returned_with_its_bound() {
         let runner = Local::new(1).unwrap();
-        // A gap of a millionth: steps towards it are small.
+        // A relative gap of 1e-6: expansions reduce the error slowly.
         let operator = Diagonal::new((0..300).map(|i| 1.0 - 1e-6 * i as f64).collect());
         let found = certify_to(1e-9, &operator, operator.top(3, 1e-3), 2, &runner).unwrap();
-        assert_eq!(operator.applied.get(), 1 + MAX_WIDENINGS);
+        assert_eq!(operator.applied.get(), 1 + MAX_EXPANSIONS);
         assert!(found.sine_bound > 1e-9);
     }
 
     #[test]
-    fn the_whole_space_is_not_widened() {
+    fn the_whole_space_is_not_expanded() {
         let runner = Local::new(1).unwrap();
         let operator = Diagonal::new(vec![3.0, 2.0, 1.0]);
         let found = certify_to(0.0, &operator, operator.top(3, 0.1), 3, &runner).unwrap();

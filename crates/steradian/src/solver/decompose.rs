@@ -1,26 +1,27 @@
-//! The top eigenvectors of the weighted operator, by whichever solver was chosen: exactly with a certificate, or
-//! roughly as the start of a next step.
+//! The top eigenvectors of the weighted operator by the selected solver: certified, or approximate as the start of a
+//! next step.
 
 use super::certificate::{Certified, Decomposed, certify, certify_to};
 use super::dense;
-use super::gram::{self, Cosines};
+use super::gram::{self, GramMatrix};
 use super::krylov;
 use super::operator::Width;
-use super::operator::{ByPasses, Dense, Operator};
+use super::operator::{Dense, Operator, PassOperator};
 use crate::config::options::Solver;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{Directions, Scatter};
+use crate::folds::{Scatter, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 
-/// Rounds of steps in double precision that an answer may need where widening the span is not enough.
+/// Largest number of rounds of Krylov steps in f64 if expanding the span does not reach the tolerance.
 const MAX_REFINEMENTS: usize = 2;
-/// How much coarser a rough answer may be: what follows from it is only weights, which move less than it does.
-const ROUGHER: f64 = 1000.0;
+/// Tolerance of an approximate solution relative to that of a certified one: only weights are computed from it, and
+/// they change less than the subspace.
+const APPROX_TOLERANCE_FACTOR: f64 = 1000.0;
 
-/// What a decomposition needs to know apart from the directions.
+/// Solver, data and parameters of a decomposition, without the weighted rows.
 pub(crate) struct Decomposer<'a, R> {
     pub solver: Solver,
     pub d: usize,
@@ -31,53 +32,59 @@ pub(crate) struct Decomposer<'a, R> {
 }
 
 impl<R: Runner> Decomposer<'_, R> {
-    /// To the tolerance, with a certificate. The n x n matrix may be there already; iterations begin at `start`.
-    pub(crate) fn exactly(
+    /// Eigenvectors to the tolerance, with a certificate. `cosines` is the Gram matrix if it is in memory; Krylov
+    /// iterations begin at `start`.
+    pub(crate) fn solve_certified(
         &self,
-        directions: Directions<'_>,
-        cosines: Option<Cosines>,
+        directions: WeightedRows<'_>,
+        cosines: Option<GramMatrix>,
         start: Option<&Matrix>,
     ) -> Result<Decomposed> {
-        let plain = |certified| Decomposed { certified, measured: None };
+        let without_distances = |certified| Decomposed { certified, measured: None };
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;
                 let vectors = dense::top_vectors(&matrix, self.d, self.tolerance, self.seed, self.runner)?;
-                plain(certify(&Dense { matrix: &matrix, runner: self.runner }, vectors, self.d, self.runner)?)
+                without_distances(certify(
+                    &Dense { matrix: &matrix, runner: self.runner },
+                    vectors,
+                    self.d,
+                    self.runner,
+                )?)
             }
-            Solver::Gram => self.through_pairs(directions, cosines, self.tolerance)?,
+            Solver::Gram => self.by_gram(directions, cosines, self.tolerance)?,
             Solver::Krylov | Solver::Auto => {
                 let working = self.by_passes(directions.clone(), Precision::Working);
                 let vectors = self.iterate(&working, start, self.d + 1, 0.5 * self.tolerance)?;
-                plain(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
+                without_distances(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
             }
         })
     }
 
-    /// Good enough to compute weights from: at least d orthonormal columns, without a certificate.
-    pub(crate) fn roughly(&self, directions: Directions<'_>, start: Option<&Matrix>) -> Result<Matrix> {
+    /// At least d orthonormal columns, accurate enough to compute weights from, without a certificate.
+    pub(crate) fn solve_approx(&self, directions: WeightedRows<'_>, start: Option<&Matrix>) -> Result<Matrix> {
         let tolerance = self.rough_tolerance();
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;
                 dense::top_vectors(&matrix, self.d, tolerance, self.seed, self.runner)?
             }
-            Solver::Gram => self.through_pairs(directions, None, tolerance)?.certified.vectors,
+            Solver::Gram => self.by_gram(directions, None, tolerance)?.certified.vectors,
             Solver::Krylov | Solver::Auto => {
-                // A whole block: a next start from more than the wanted vectors is nearer to its end.
+                // A whole block: a start with more than d vectors needs fewer steps.
                 let count = Width::for_components(self.d, self.source.shape().features).0;
                 self.iterate(&self.by_passes(directions, Precision::Working), start, count, tolerance)?
             }
         })
     }
 
-    /// How fine a rough answer is.
+    /// Tolerance of [`Self::solve_approx`].
     pub(crate) fn rough_tolerance(&self) -> f64 {
-        (ROUGHER * self.tolerance).min(1e-2).max(self.tolerance)
+        (APPROX_TOLERANCE_FACTOR * self.tolerance).min(1e-2).max(self.tolerance)
     }
 
-    fn by_passes<'b>(&'b self, directions: Directions<'b>, precision: Precision) -> ByPasses<'b, R> {
-        ByPasses { source: self.source, directions, precision, runner: self.runner }
+    fn by_passes<'b>(&'b self, directions: WeightedRows<'b>, precision: Precision) -> PassOperator<'b, R> {
+        PassOperator { source: self.source, directions, precision, runner: self.runner }
     }
 
     fn iterate(
@@ -90,30 +97,26 @@ impl<R: Runner> Decomposer<'_, R> {
         krylov::top_vectors(operator, start, (self.d, count), tolerance, self.seed, self.runner)
     }
 
-    fn scatter(&self, directions: Directions<'_>) -> Result<Matrix> {
+    fn scatter(&self, directions: WeightedRows<'_>) -> Result<Matrix> {
         let (mut matrix, mass) = self.runner.run(&Scatter::new(directions), self.source)?;
-        let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
-        matrix.data_mut().iter_mut().for_each(|x| *x *= share);
+        let factor = if mass > 0.0 { 1.0 / mass } else { 1.0 };
+        matrix.data_mut().iter_mut().for_each(|x| *x *= factor);
         Ok(matrix)
     }
 
-    fn through_pairs(
-        &self,
-        directions: Directions<'_>,
-        cosines: Option<Cosines>,
-        tolerance: f64,
-    ) -> Result<Decomposed> {
+    fn by_gram(&self, directions: WeightedRows<'_>, cosines: Option<GramMatrix>, tolerance: f64) -> Result<Decomposed> {
         let cosines = match cosines {
             Some(cosines) => cosines,
             None => gram::direct(&directions, self.source, self.runner)?,
         };
-        let speaks = cosines.speaks.iter().enumerate();
-        let kept: Vec<bool> = speaks.map(|(i, s)| *s && directions.admits(i)).collect();
-        require_directions(kept.contains(&true), kept.len())?;
-        gram::solve(cosines, &kept, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
+        let active = cosines.active.iter().enumerate();
+        let support: Vec<bool> = active.map(|(i, s)| *s && directions.includes(i)).collect();
+        require_directions(support.contains(&true), support.len())?;
+        gram::solve(cosines, &support, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
     }
 
-    /// The certificate in double precision; where single precision did not suffice, a few steps more from there.
+    /// The certificate in f64. If the vectors of the working precision miss the tolerance, continues the iteration in
+    /// f64.
     fn certified(&self, operator: &impl Operator, vectors: Matrix) -> Result<Certified> {
         let mut found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
         for _ in 0..MAX_REFINEMENTS {
@@ -127,10 +130,12 @@ impl<R: Runner> Decomposer<'_, R> {
     }
 }
 
-/// Refuses data without any direction.
+/// Rejects data without an active sample.
 pub(crate) fn require_directions(any: bool, samples: usize) -> Result<()> {
     if any {
         return Ok(());
     }
-    Err(Error::data(format!("all {samples} rows are equal to the center; there is no direction to find")))
+    Err(Error::invalid_data(format!(
+        "all {samples} rows are equal to the center, so there is no direction to find; use rows that differ"
+    )))
 }

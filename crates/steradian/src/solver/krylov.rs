@@ -1,4 +1,4 @@
-//! Block Krylov with Rayleigh-Ritz and thick restarts: the top eigenvectors of an operator that is only applied.
+//! Block Krylov iteration with Rayleigh-Ritz and thick restarts: the top eigenvectors of an operator.
 //!
 //! | symbol | here | shape |
 //! |---|---|---|
@@ -7,11 +7,11 @@
 //! | the next block | `next` | D x l |
 //! | next' A V | `coupling` | l x c |
 //!
-//! A V = V H + next * coupling, so the residual of a Ritz vector V s is norm(coupling s), without a pass. Each step is
-//! one application of the operator. When the basis is full it is replaced by its best Ritz vectors (Wu and Simon 2000).
-//! Against power iteration of the same width it needs about a third of the passes.
+//! A V = V H + next * coupling, so the residual of a Ritz vector V s is norm(coupling s), without a pass. When the
+//! basis is full it is replaced by its best Ritz vectors (Wu and Simon 2000). Cost: one application of the operator per
+//! step; about a third of the passes of a power iteration with blocks of equal width.
 
-use super::certificate::{HALF_LOST, sine_bound, symmetric_part};
+use super::certificate::{NEW_DIRECTION_MIN, sine_bound, symmetric_part};
 use super::operator::{Operator, Width};
 use crate::engine::runner::Runner;
 use crate::error::Result;
@@ -19,27 +19,27 @@ use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_
 use crate::numeric::orthonormal::orthonormalize;
 use crate::numeric::random::{Stream, normal_matrix};
 
-/// Applications before giving up.
+/// Largest number of applications of the operator.
 const MAX_STEPS: usize = 300;
-/// Blocks of a basis, at most.
+/// Largest number of blocks of a basis.
 const MAX_BLOCKS: usize = 12;
-/// Blocks of a basis, at least: one to restart from and two to grow.
+/// Smallest number of blocks of a basis: one for the restart and two to grow.
 const MIN_BLOCKS: usize = 3;
-/// Bytes of a basis, about, where it is not needed smaller.
+/// Approximate bytes of a basis between the limits in blocks.
 const BASIS_BYTES: usize = 32 << 20;
-/// A direction shorter than this, relative to the largest eigenvalue, is rounding.
+/// A vector with a norm below this, relative to the largest eigenvalue, is rounding.
 const ROUNDING: f64 = 1e-13;
-/// Columns that shrink by more than this are swept once more after they were made long.
+/// Columns whose norm shrinks by more than this factor are orthogonalized once more after normalization.
 const LOST_DIGITS: f64 = 100.0;
 
-/// Columns of the basis, at most, for vectors of this length.
+/// Largest number of columns of the basis for vectors of this dimension.
 pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
     let affordable = BASIS_BYTES / 8 / dimension.max(1);
     affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
 }
 
-/// The top Ritz vectors, d + 1 of them or a whole block for a next start (fewer when the operator's rank is lower), as
-/// columns; from `start` where there is one.
+/// The top `count` Ritz vectors as columns, fewer if the rank of the operator is lower. Iterates from `start`, or from
+/// random vectors, until the sine bound of the first `d` is at most `tolerance`.
 pub(crate) fn top_vectors(
     operator: &impl Operator,
     start: Option<&Matrix>,
@@ -53,14 +53,14 @@ pub(crate) fn top_vectors(
     let limit = max_columns(dimension, Width::for_components(d, dimension));
     let mut next = runner.compute(|| normal_matrix(dimension, width.0, seed, Stream::Krylov));
     if let Some(start) = start {
-        // Good vectors first; random ones fill the block, so that nothing is missed.
+        // Vectors of the start first; random vectors fill the block, so that no direction is missed.
         for i in 0..dimension {
             let known = start.columns().min(width.0);
             next.row_mut(i)[..known].copy_from_slice(&start.row(i)[..known]);
         }
     }
     runner.compute(|| orthonormalize(&mut next, 0.0).map(|_| ()))?;
-    let mut state = State { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
+    let mut state = KrylovBasis { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
     for step in 1.. {
         let z = operator.apply(&state.next)?;
         let coupling = runner.compute(|| state.extend(z))?;
@@ -81,41 +81,43 @@ pub(crate) fn top_vectors(
     unreachable!("the loop ends at MAX_STEPS")
 }
 
-/// By how much the columns of a block became shorter, at most.
-fn shrunk(before: &[f64], after: &Matrix) -> f64 {
+/// The largest factor by which the norm of a column shrank.
+fn shrinkage(before: &[f64], after: &Matrix) -> f64 {
     before
         .iter()
         .zip(after.column_norms())
         .fold(1.0, |most, (b, a)| if a > 0.0 { f64::max(most, b / a) } else { f64::INFINITY })
 }
 
-struct State {
+/// State of the iteration; symbols as in the module documentation.
+struct KrylovBasis {
     basis: Vec<Matrix>,
     h: Matrix,
     next: Matrix,
 }
 
+/// Eigenvalues of H, largest first, and its eigenvectors as columns.
 struct Ritz {
     values: Vec<f64>,
     rotation: Matrix,
 }
 
-impl State {
+impl KrylovBasis {
     fn columns(&self) -> usize {
         self.h.columns()
     }
 
-    /// Takes A next, moves `next` into the basis and finds the block after it; returns next' A V.
+    /// Moves `next` into the basis and computes the following block from `z` = A next. Returns the coupling, next' A V.
     fn extend(&mut self, mut z: Matrix) -> Result<Matrix> {
         let new = self.next.columns();
         let old = self.columns();
         self.basis.push(std::mem::take(&mut self.next));
         let full = z.column_norms();
         let mut inner = self.project_out(&mut z);
-        // Twice is enough, and once is not: what one sweep leaves grows from step to step until the basis is no basis.
+        // Two sweeps suffice. After one sweep, the remainder grows with every step until the basis loses orthogonality.
         let again = self.project_out(&mut z);
         inner.data_mut().iter_mut().zip(again.data()).for_each(|(a, b)| *a += b);
-        let lost = shrunk(&full, &z);
+        let lost = shrinkage(&full, &z);
         let mut h = Matrix::zeros(old + new, old + new);
         for i in 0..old {
             h.row_mut(i)[..old].copy_from_slice(self.h.row(i));
@@ -127,13 +129,13 @@ impl State {
             }
         }
         self.h = symmetric_part(&h);
-        // The root of all squares is at least the largest eigenvalue and a few times it at most.
+        // The Frobenius norm of H is at least the largest eigenvalue and at most a few times that.
         let rounding = ROUNDING * self.h.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         let mut mixed = orthonormalize(&mut z, rounding)?;
-        // A short remainder, made long, shows the basis again: remove it once more.
+        // Normalizing a short remainder amplifies its rounding error along the basis: a third sweep removes it.
         if lost > LOST_DIGITS || z.columns() < new {
             self.project_out(&mut z);
-            let second = orthonormalize(&mut z, HALF_LOST)?;
+            let second = orthonormalize(&mut z, NEW_DIRECTION_MIN)?;
             mixed = product(&second, &mixed);
         }
         let mut coupling = Matrix::zeros(z.columns(), old + new);
@@ -144,7 +146,7 @@ impl State {
         Ok(coupling)
     }
 
-    /// The eigenvectors of A within the basis, and the lengths of their residuals.
+    /// The eigenpairs of A within the basis, and the norms of their residuals.
     fn ritz(&self, coupling: &Matrix) -> Result<(Ritz, Vec<f64>)> {
         let (values, rotation) = symmetric_eigen(&self.h)?;
         let residuals = product(coupling, &rotation).column_norms();
@@ -177,7 +179,7 @@ impl State {
         vectors
     }
 
-    /// Replaces the basis by its best Ritz vectors; the next block stays.
+    /// Replaces the basis by its `keep` best Ritz vectors; `next` does not change.
     fn restart(&mut self, ritz: &Ritz, keep: usize) {
         let vectors = self.ritz_vectors(ritz, keep);
         self.h = Matrix::zeros(keep, keep);

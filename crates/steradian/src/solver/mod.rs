@@ -6,3 +6,5 @@ pub(crate) mod dense;
 pub(crate) mod gram;
 pub(crate) mod krylov;
 pub(crate) mod operator;
+
+pub use dense::top_eigenpairs;

@@ -5,21 +5,21 @@ use rayon::prelude::*;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::{Coefficients, Directions, Sketch};
+use crate::folds::{Coefficients, OperatorProduct, WeightedRows};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::{Matrix, product};
 
-/// Columns of a block.
+/// Number of columns of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Width(pub usize);
 
 impl Width {
-    /// A few more than the wanted vectors, in multiples of eight, which products like.
+    /// The width for `d` vectors by passes: at least d + 4, a multiple of eight for fast matrix products.
     pub(crate) fn for_components(d: usize, dimension: usize) -> Self {
         Self((d + 4).next_multiple_of(8).min(dimension))
     }
 
-    /// As few columns as find that many vectors without many steps more.
+    /// The width for `d` vectors in memory: the smallest that does not need many more steps.
     pub(crate) fn narrow(d: usize, dimension: usize) -> Self {
         Self((d + 2).next_multiple_of(8).min(dimension))
     }
@@ -27,49 +27,49 @@ impl Width {
 
 /// A symmetric operator that can be applied to a few vectors at a time.
 pub(crate) trait Operator {
-    /// The length of a vector.
+    /// The dimension of a vector.
     fn dimension(&self) -> usize;
 
     /// A W, for W of dimension x l.
     fn apply(&self, w: &Matrix) -> Result<Matrix>;
 
-    /// Columns of a block from which `d` vectors are found.
+    /// Width of a block of the iteration for `d` vectors.
     fn block_width(&self, d: usize) -> Width {
         Width::for_components(d, self.dimension())
     }
 
-    /// Steps after which it pays to look whether an iteration is done: looking costs an eigenproblem of the basis.
+    /// Number of steps between convergence checks, each of which costs an eigenproblem of the basis.
     fn steps_between_checks(&self) -> usize {
         1
     }
 }
 
-/// Applied by a pass over the data.
-pub(crate) struct ByPasses<'a, R> {
+/// The operator of weighted rows, applied by one pass over the data.
+pub(crate) struct PassOperator<'a, R> {
     pub source: &'a dyn Source,
-    pub directions: Directions<'a>,
+    pub directions: WeightedRows<'a>,
     pub precision: Precision,
     pub runner: &'a R,
 }
 
-impl<R: Runner> Operator for ByPasses<'_, R> {
+impl<R: Runner> Operator for PassOperator<'_, R> {
     fn dimension(&self) -> usize {
         self.directions.center().len()
     }
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
         let element = self.source.shape().element;
-        let sketch = self
-            .runner
-            .compute(|| Sketch::new(self.directions.clone(), Coefficients::Project(w), self.precision, element));
-        let (mut z, mass) = self.runner.run(&sketch, self.source)?;
-        let share = if mass > 0.0 { 1.0 / mass } else { 1.0 };
-        self.runner.compute(|| z.data_mut().par_iter_mut().with_min_len(1 << 15).for_each(|x| *x *= share));
+        let product = self.runner.compute(|| {
+            OperatorProduct::new(self.directions.clone(), Coefficients::Project(w), self.precision, element)
+        });
+        let (mut z, mass) = self.runner.run(&product, self.source)?;
+        let factor = if mass > 0.0 { 1.0 / mass } else { 1.0 };
+        self.runner.compute(|| z.data_mut().par_iter_mut().with_min_len(1 << 15).for_each(|x| *x *= factor));
         Ok(z)
     }
 }
 
-/// A matrix in memory.
+/// A symmetric matrix in memory.
 pub(crate) struct Dense<'a, R> {
     pub matrix: &'a Matrix,
     pub runner: &'a R,
@@ -85,8 +85,8 @@ impl<R: Runner> Operator for Dense<'_, R> {
         Ok(self.runner.compute(|| product(self.matrix, w)))
     }
 
-    /// Narrower than for passes: a step costs little, and more of them within fewer columns leave a smaller basis to
-    /// orthogonalise and to solve.
+    /// Narrower than for passes: a step is cheap, and fewer columns give a smaller basis to orthogonalize and a smaller
+    /// eigenproblem.
     fn block_width(&self, d: usize) -> Width {
         Width::narrow(d, self.dimension())
     }

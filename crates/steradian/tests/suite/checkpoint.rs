@@ -1,35 +1,37 @@
-//! A fit that is stopped anywhere and goes on from its journal: the bytes of an undisturbed one, and no pass made twice.
+//! Fits that are interrupted at any point and resumed from the journal: byte-identical models, and no pass is repeated.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::common::{Numbers, source};
+use crate::common::{TestRandom, message_of, source};
 use proptest::prelude::*;
+use steradian::config::{Angle, Cone, PivotSearch, Scaling, Screen, Ties};
+use steradian::data::{Block, Shape};
+use steradian::engine::{CancelToken, Journal, Payload};
 use steradian::{
-    Angle, Block, CancelToken, Center, Components, Cone, Config, Content, Counting, Error, Journal, Local, Matrix,
-    Memory, Method, Model, Result, Scaling, Screen, Shape, Solver, Source, Ties,
+    Center, ComponentCount, Config, Error, Local, Matrix, Method, Model, Result, SliceSource, Solver, Source,
 };
 
-/// What survives a process.
+/// The content of a journal that survives a process.
 #[derive(Debug, Clone, Default)]
 struct Disk {
     totals: Vec<Vec<u8>>,
     part: Option<(usize, Vec<u8>)>,
 }
 
-/// A journal in memory whose process dies after so many writes: from then on nothing reaches the disk.
-struct Notes {
+/// A journal in memory whose process is killed after `writes_left` writes: later writes do not reach the disk.
+struct MemoryJournal {
     disk: Mutex<Disk>,
-    /// The disk before each write, where that is wanted.
+    /// The disk before each write, if it is recorded.
     history: Option<Mutex<Vec<Disk>>>,
     writes_left: AtomicUsize,
     writes: AtomicUsize,
     every: Duration,
 }
 
-impl Notes {
+impl MemoryJournal {
     fn new(disk: Disk, writes_left: usize) -> Self {
         let (writes_left, writes) = (AtomicUsize::new(writes_left), AtomicUsize::new(0));
         Self { disk: Mutex::new(disk), history: None, writes_left, writes, every: Duration::ZERO }
@@ -39,7 +41,7 @@ impl Notes {
         self.disk.lock().unwrap().clone()
     }
 
-    fn write(&self, content: &Content<'_>, put: impl FnOnce(&mut Disk, Vec<u8>)) -> Result<()> {
+    fn write(&self, content: &Payload<'_>, put: impl FnOnce(&mut Disk, Vec<u8>)) -> Result<()> {
         let mut disk = self.disk.lock().unwrap();
         if self.writes_left.load(Ordering::SeqCst) == 0 {
             return Err(Error::Cancelled);
@@ -56,7 +58,7 @@ impl Notes {
     }
 }
 
-impl Journal for Notes {
+impl Journal for MemoryJournal {
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>> {
         Ok(self.disk().totals.get(pass - 1).cloned())
     }
@@ -65,14 +67,14 @@ impl Journal for Notes {
         Ok(self.disk().part.filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes))
     }
 
-    fn keep_total(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         self.write(content, |disk, bytes| {
-            assert_eq!(disk.totals.len(), pass - 1, "totals come in order, each once");
+            assert_eq!(disk.totals.len(), pass - 1, "totals are recorded in order, each once");
             disk.totals.push(bytes);
         })
     }
 
-    fn keep_part(&self, pass: usize, content: &Content<'_>) -> Result<()> {
+    fn record_snapshot(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
         self.write(content, |disk, bytes| disk.part = Some((pass, bytes)))
     }
 
@@ -81,10 +83,10 @@ impl Journal for Notes {
     }
 }
 
-/// A source that counts the rows it hands out.
-struct Counted<'a>(&'a dyn Source, AtomicUsize);
+/// A source that counts the rows it reads.
+struct CountedSource<'a>(&'a dyn Source, AtomicUsize);
 
-impl Source for Counted<'_> {
+impl Source for CountedSource<'_> {
     fn shape(&self) -> &Shape {
         self.0.shape()
     }
@@ -95,57 +97,60 @@ impl Source for Counted<'_> {
     }
 }
 
-fn fit_in(notes: &Arc<Notes>, config: &Config, source: &dyn Source, threads: usize) -> Result<Model> {
-    let journal: Arc<dyn Journal> = Arc::clone(notes) as _;
-    steradian::fit(config, source, &Local::new(threads)?.kept_in(journal))
+fn fit_in(journal: &Arc<MemoryJournal>, config: &Config, source: &dyn Source, threads: usize) -> Result<Model> {
+    let journal: Arc<dyn Journal> = Arc::clone(journal) as _;
+    steradian::fit(config, source, &Local::new(threads)?.with_journal(journal))
 }
 
-fn undisturbed(config: &Config, source: &dyn Source) -> Vec<u8> {
+fn uninterrupted(config: &Config, source: &dyn Source) -> Vec<u8> {
     steradian::fit(config, source, &Local::new(2).unwrap()).unwrap().to_bytes().unwrap()
 }
 
-/// The fit is killed after `writes` writes and started again, on other threads; whether it was killed at all.
+/// Kills a fit after `writes` writes and resumes it on another number of threads. True if it was killed before it
+/// finished.
 fn killed_and_resumed(config: &Config, source: &dyn Source, writes: usize, expected: &[u8]) -> bool {
-    let first = Arc::new(Notes::new(Disk::default(), writes));
+    let first = Arc::new(MemoryJournal::new(Disk::default(), writes));
     let killed = fit_in(&first, config, source, 1 + writes % 3);
     if let Ok(model) = killed {
         assert!(model.to_bytes().unwrap() == expected, "{config:?}, never killed");
         return false;
     }
-    let second = Arc::new(Notes::new(first.disk(), usize::MAX));
+    let second = Arc::new(MemoryJournal::new(first.disk(), usize::MAX));
     let model = fit_in(&second, config, source, 1 + (writes + 1) % 3).unwrap();
     assert!(model.to_bytes().unwrap() == expected, "{config:?}, killed after {writes} writes");
     true
 }
 
-/// Every method, with every solver where it has one, and the options that change which passes are made.
+/// Every method with every solver, and the options that change the passes of a fit.
 fn configs() -> Vec<Config> {
     let mut configs = Vec::new();
     for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
-            configs.push(Config { solver, ..Config::new(method, 2) });
+            configs.push(Config::new(method, 2).with_solver(solver));
         }
     }
-    let cone = Cone { angle: Angle::Auto, ties: Ties::Density, recenter: true, ..Cone::default() };
-    configs.push(Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) });
-    configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
-    configs.push(Config { center: Center::Median, ..Config::new(Method::Ae, 1) });
-    configs.push(Config::new(Method::Ae, Components::Share(0.7)));
+    let cone = Cone { max_angle: Angle::Auto, ties: Ties::Density, recenter: true, ..Cone::default() };
+    configs.push(Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)));
+    configs.push(Config::new(Method::Robust, 2).with_scaling(Scaling::Mad));
+    configs.push(Config::new(Method::Ae, 1).with_center(Center::Median));
+    configs.push(Config::new(Method::Ae, ComponentCount::VarianceFraction(0.7)));
     configs
 }
 
 #[test]
 fn a_fit_killed_after_any_write_has_the_same_bytes() {
-    let x = Numbers::new(5).samples(300, 4, 3); // two cells, the last of 44 rows
+    let x = TestRandom::new(5).samples(300, 4, 3); // two leaves, the last of 44 rows
     for config in configs() {
-        let expected = undisturbed(&config, &source(&x));
-        let whole = Notes { history: Some(Mutex::default()), ..Notes::new(Disk::default(), usize::MAX) };
+        let expected = uninterrupted(&config, &source(&x));
+        let whole =
+            MemoryJournal { history: Some(Mutex::default()), ..MemoryJournal::new(Disk::default(), usize::MAX) };
         let whole = Arc::new(whole);
         assert!(fit_in(&whole, &config, &source(&x), 1).unwrap().to_bytes().unwrap() == expected, "{config:?}");
         let disks = whole.history.as_ref().unwrap().lock().unwrap();
         assert!(disks.len() > 5, "{config:?}: {} writes", disks.len());
         for (writes, disk) in disks.iter().enumerate() {
-            let model = fit_in(&Arc::new(Notes::new(disk.clone(), usize::MAX)), &config, &source(&x), 1).unwrap();
+            let model =
+                fit_in(&Arc::new(MemoryJournal::new(disk.clone(), usize::MAX)), &config, &source(&x), 1).unwrap();
             assert!(model.to_bytes().unwrap() == expected, "{config:?}, killed after {writes} writes");
         }
     }
@@ -153,11 +158,11 @@ fn a_fit_killed_after_any_write_has_the_same_bytes() {
 
 #[test]
 fn long_fits_killed_after_some_writes_have_the_same_bytes() {
-    let x = Numbers::new(6).samples(300, 5, 2);
+    let x = TestRandom::new(6).samples(300, 5, 2);
     let cells = Config::new(Method::Cells, 2);
-    let auto = Config::new(Method::Robust, Components::Auto);
+    let auto = Config::new(Method::Robust, ComponentCount::Auto);
     for config in [cells, auto] {
-        let expected = undisturbed(&config, &source(&x));
+        let expected = uninterrupted(&config, &source(&x));
         let mut writes = 1;
         while killed_and_resumed(&config, &source(&x), writes, &expected) {
             writes += writes / 4 + 1;
@@ -167,17 +172,17 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
 }
 
 #[test]
-fn a_fit_killed_after_every_single_write_arrives() {
-    let x = Numbers::new(7).samples(600, 5, 2);
-    for config in [Config::new(Method::Angular, 2), Config { solver: Solver::Krylov, ..Config::new(Method::Tae, 2) }] {
-        let expected = undisturbed(&config, &source(&x));
+fn a_fit_killed_after_every_single_write_finishes() {
+    let x = TestRandom::new(7).samples(600, 5, 2);
+    for config in [Config::new(Method::Angular, 2), Config::new(Method::Tae, 2).with_solver(Solver::Krylov)] {
+        let expected = uninterrupted(&config, &source(&x));
         let (mut disk, mut starts) = (Disk::default(), 0);
         let model = loop {
-            let notes = Arc::new(Notes::new(disk, 1));
-            let end = fit_in(&notes, &config, &source(&x), 1);
-            disk = notes.disk();
+            let journal = Arc::new(MemoryJournal::new(disk, 1));
+            let end = fit_in(&journal, &config, &source(&x), 1);
+            disk = journal.disk();
             starts += 1;
-            assert!(starts < 1000, "it stands still at pass {}", disk.totals.len());
+            assert!(starts < 1000, "no progress at pass {}", disk.totals.len());
             if let Ok(model) = end {
                 break model;
             }
@@ -187,31 +192,31 @@ fn a_fit_killed_after_every_single_write_arrives() {
     }
 }
 
-/// Sums of several blocks within a cell, small and large ones, and a pair pass of several tiles.
+/// Accumulators of several blocks per leaf, small and large ones, and a pair pass of several tiles.
 #[test]
-fn passes_go_on_within_cells_and_between_tiles() {
-    let tall = Numbers::new(8).samples(17_000, 3, 2); // cells of two blocks
-    let wide = Numbers::new(9).samples(1_100, 400, 3); // scatter sums of 1.3 MB: two cells of up to four blocks
-    let pairs = Numbers::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
-    let exact = Screen::Cone(Cone { counting: Counting::Exact, ..Cone::default() });
+fn passes_resume_within_leaves_and_between_tiles() {
+    let tall = TestRandom::new(8).samples(17_000, 3, 2); // leaves of two blocks
+    let wide = TestRandom::new(9).samples(1_100, 400, 3); // accumulators of 1.3 MB: two leaves of up to 4 blocks
+    let pairs = TestRandom::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
+    let exact = Screen::Cone(Cone { counting: PivotSearch::Exact, ..Cone::default() });
     for (x, config) in [
-        (&tall, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 1) }),
-        (&wide, Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) }),
-        (&pairs, Config { solver: Solver::Krylov, screen: exact, ..Config::new(Method::Tae, 2) }),
+        (&tall, Config::new(Method::Ae, 1).with_solver(Solver::Scatter)),
+        (&wide, Config::new(Method::Ae, 2).with_solver(Solver::Scatter)),
+        (&pairs, Config::new(Method::Tae, 2).with_solver(Solver::Krylov).with_screen(exact)),
     ] {
-        let expected = undisturbed(&config, &source(x));
-        let whole = Counted(&source(x), AtomicUsize::new(0));
-        let notes = Arc::new(Notes::new(Disk::default(), usize::MAX));
-        fit_in(&notes, &config, &whole, 1).unwrap();
-        let (writes, rows) = (notes.writes.load(Ordering::SeqCst), whole.1.load(Ordering::SeqCst));
+        let expected = uninterrupted(&config, &source(x));
+        let whole = CountedSource(&source(x), AtomicUsize::new(0));
+        let journal = Arc::new(MemoryJournal::new(Disk::default(), usize::MAX));
+        fit_in(&journal, &config, &whole, 1).unwrap();
+        let (writes, rows) = (journal.writes.load(Ordering::SeqCst), whole.1.load(Ordering::SeqCst));
         for killed in (0..writes).step_by(1 + writes / 40) {
-            // Several threads may keep fewer parts, and so be over before they are killed.
+            // Several threads may record fewer snapshots, and so finish before they are killed.
             killed_and_resumed(&config, &source(x), killed, &expected);
-            // On one thread, what is read twice is the block or the pair of tiles whose sum was about to be kept.
-            let counted = Counted(&source(x), AtomicUsize::new(0));
-            let first = Arc::new(Notes::new(Disk::default(), killed));
+            // On one thread, only the block or the pair of tiles whose snapshot was not yet recorded is read twice.
+            let counted = CountedSource(&source(x), AtomicUsize::new(0));
+            let first = Arc::new(MemoryJournal::new(Disk::default(), killed));
             fit_in(&first, &config, &counted, 1).unwrap_err();
-            fit_in(&Arc::new(Notes::new(first.disk(), usize::MAX)), &config, &counted, 1).unwrap();
+            fit_in(&Arc::new(MemoryJournal::new(first.disk(), usize::MAX)), &config, &counted, 1).unwrap();
             let twice = counted.1.load(Ordering::SeqCst) - rows;
             assert!(twice <= 1024, "{config:?}: {twice} rows read twice when killed after {killed} of {writes} writes");
         }
@@ -219,59 +224,63 @@ fn passes_go_on_within_cells_and_between_tiles() {
 }
 
 #[test]
-fn a_cancelled_fit_keeps_what_every_thread_has_summed() {
-    let x = Numbers::new(11).samples(40_000, 4, 2); // 40 cells of four blocks
-    let config = Config { solver: Solver::Scatter, ..Config::new(Method::Ae, 2) };
-    let expected = undisturbed(&config, &source(&x));
+fn a_cancelled_fit_saves_the_accumulators_of_all_threads() {
+    let x = TestRandom::new(11).samples(40_000, 4, 2); // 40 leaves of four blocks
+    let config = Config::new(Method::Ae, 2).with_solver(Solver::Scatter);
+    let expected = uninterrupted(&config, &source(&x));
     for threads in [1, 3] {
         let token = CancelToken::default();
         let (stop, blocks) = (token.clone(), Arc::new(AtomicUsize::new(0)));
-        let seen = Arc::clone(&blocks);
-        let notes = Arc::new(Notes { every: Duration::from_secs(3600), ..Notes::new(Disk::default(), usize::MAX) });
-        let journal: Arc<dyn Journal> = Arc::clone(&notes) as _;
-        let runner = Local::new(threads).unwrap().cancelled_by(token).kept_in(journal).observed_by(move |_| {
-            if seen.fetch_add(1, Ordering::SeqCst) + 1 == 90 {
-                stop.cancel();
-            }
-        });
+        let counter = Arc::clone(&blocks);
+        let every = Duration::from_secs(3600);
+        let recorded = Arc::new(MemoryJournal { every, ..MemoryJournal::new(Disk::default(), usize::MAX) });
+        let journal: Arc<dyn Journal> = Arc::clone(&recorded) as _;
+        let runner =
+            Local::new(threads).unwrap().with_cancel_token(token).with_journal(journal).with_progress(move |_| {
+                if counter.fetch_add(1, Ordering::SeqCst) + 1 == 90 {
+                    stop.cancel();
+                }
+            });
         assert!(matches!(steradian::fit(&config, &source(&x), &runner), Err(Error::Cancelled)));
-        // Nothing was due for an hour, and still no block is read again: 157 of them are left less those that were seen.
-        let read = Counted(&source(&x), AtomicUsize::new(0));
-        let disk = notes.disk();
+        // No snapshot was due for an hour, and still no block is read again: the 89 blocks before the cancellation are
+        // saved.
+        let read = CountedSource(&source(&x), AtomicUsize::new(0));
+        let disk = recorded.disk();
         assert_eq!(disk.totals.len(), 0);
-        let resumed = Arc::new(Notes::new(disk, usize::MAX));
+        let resumed = Arc::new(MemoryJournal::new(disk, usize::MAX));
         let model = fit_in(&resumed, &config, &read, 2).unwrap();
         assert!(model.to_bytes().unwrap() == expected);
-        let whole = Counted(&source(&x), AtomicUsize::new(0));
-        fit_in(&Arc::new(Notes::new(Disk::default(), usize::MAX)), &config, &whole, 2).unwrap();
+        let whole = CountedSource(&source(&x), AtomicUsize::new(0));
+        fit_in(&Arc::new(MemoryJournal::new(Disk::default(), usize::MAX)), &config, &whole, 2).unwrap();
         let saved = whole.1.load(Ordering::SeqCst) - read.1.load(Ordering::SeqCst);
         assert!(saved >= 89 * 256, "{threads} threads: {saved} rows");
     }
 }
 
 #[test]
-fn a_journal_of_another_fit_is_refused() {
-    let x = Numbers::new(12).samples(300, 5, 2);
+fn a_journal_of_another_fit_is_rejected() {
+    let x = TestRandom::new(12).samples(300, 5, 2);
     let journal_of = |config: &Config, x: &Matrix| {
-        let notes = Arc::new(Notes::new(Disk::default(), usize::MAX));
-        fit_in(&notes, config, &source(x), 1).unwrap();
-        notes.disk()
+        let journal = Arc::new(MemoryJournal::new(Disk::default(), usize::MAX));
+        fit_in(&journal, config, &source(x), 1).unwrap();
+        journal.disk()
     };
-    let refused = |disk: Disk, config: &Config, x: &Matrix, hint: &str| {
-        let said = fit_in(&Arc::new(Notes::new(disk, usize::MAX)), config, &source(x), 1).unwrap_err().to_string();
-        assert!(said.contains(hint) && said.contains("checkpoint"), "{said}");
+    let rejected = |disk: Disk, config: &Config, x: &Matrix, hint: &str| {
+        let journal = Arc::new(MemoryJournal::new(disk, usize::MAX));
+        let message = message_of(&fit_in(&journal, config, &source(x), 1).unwrap_err());
+        assert!(message.contains(hint) && message.contains("checkpoint"), "{message}");
     };
-    let config = |method| Config { solver: Solver::Krylov, ..Config::new(method, 2) };
-    let kept = journal_of(&config(Method::Ae), &x);
-    refused(kept.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
-    refused(kept.clone(), &config(Method::Angular), &x, "but here it is \"");
-    let shorter = Numbers::new(12).samples(299, 5, 2);
-    refused(kept.clone(), &config(Method::Ae), &shorter, "300 x 5 (float64), but here it is");
-    // Bytes that are none of ours, and ours cut short.
-    for bytes in [vec![], vec![255; 40], kept.totals[0][..kept.totals[0].len() - 1].to_vec()] {
+    let config = |method| Config::new(method, 2).with_solver(Solver::Krylov);
+    let disk = journal_of(&config(Method::Ae), &x);
+    rejected(disk.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
+    rejected(disk.clone(), &config(Method::Angular), &x, "but here it is \"");
+    let shorter = TestRandom::new(12).samples(299, 5, 2);
+    rejected(disk.clone(), &config(Method::Ae), &shorter, "300 x 5 (float64), but here it is");
+    // Bytes that are not a journal, and a truncated total.
+    for bytes in [vec![], vec![255; 40], disk.totals[0][..disk.totals[0].len() - 1].to_vec()] {
         let disk = Disk { totals: vec![bytes.clone()], part: None };
-        refused(disk, &config(Method::Ae), &x, "");
-        refused(Disk { totals: Vec::new(), part: Some((1, bytes)) }, &config(Method::Ae), &x, "");
+        rejected(disk, &config(Method::Ae), &x, "");
+        rejected(Disk { totals: Vec::new(), part: Some((1, bytes)) }, &config(Method::Ae), &x, "");
     }
 }
 
@@ -283,19 +292,19 @@ proptest! {
         features in 2usize..9,
         which in 0usize..19,
         bytes in any::<bool>(),
-        share in 0.0f64..1.0,
+        fraction in 0.0f64..1.0,
     ) {
-        let x = Numbers::new(n as u64).samples(n, features, 2);
-        let whole: Vec<u8> = x.data().iter().map(|v| (v * 6.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        let as_bytes = Memory::new(&whole, n, features).unwrap();
-        let as_doubles = source(&x);
-        let data: &dyn Source = if bytes { &as_bytes } else { &as_doubles };
+        let x = TestRandom::new(n as u64).samples(n, features, 2);
+        let integers: Vec<u8> = x.data().iter().map(|v| (v * 6.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
+        let as_bytes = SliceSource::new(&integers, n, features).unwrap();
+        let as_f64 = source(&x);
+        let data: &dyn Source = if bytes { &as_bytes } else { &as_f64 };
         let config = &configs()[which];
-        let notes = Arc::new(Notes::new(Disk::default(), usize::MAX));
-        let expected = undisturbed(config, data);
-        let kept = fit_in(&notes, config, data, 3).unwrap();
-        prop_assert!(kept.to_bytes().unwrap() == expected);
-        let writes = notes.writes.load(Ordering::SeqCst);
-        killed_and_resumed(config, data, (share * writes as f64) as usize, &expected);
+        let journal = Arc::new(MemoryJournal::new(Disk::default(), usize::MAX));
+        let expected = uninterrupted(config, data);
+        let recorded = fit_in(&journal, config, data, 3).unwrap();
+        prop_assert!(recorded.to_bytes().unwrap() == expected);
+        let writes = journal.writes.load(Ordering::SeqCst);
+        killed_and_resumed(config, data, (fraction * writes as f64) as usize, &expected);
     }
 }

@@ -1,12 +1,13 @@
-//! The choice of a solver is a function of shape, element type and configuration: threads do not change it.
+//! The solver depends on shape, element type and configuration, not on the number of threads.
 
-use steradian::{Components, Config, ElementType, Method, Plan, Shape, Solver};
+use steradian::data::{ElementType, Shape};
+use steradian::{ComponentCount, Config, Method, Plan, Solver};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
 const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
 const TYPES: [ElementType; 4] = [ElementType::U8, ElementType::U16, ElementType::F32, ElementType::F64];
 
-/// The solver, or why there is none.
+/// The solver, or the message of the error.
 fn chosen(config: &Config, shape: &Shape, threads: usize) -> Result<Solver, String> {
     Plan::new(config, shape, threads).map(|plan| plan.solver).map_err(|error| error.to_string())
 }
@@ -34,10 +35,10 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
                 let shape = shape(samples, features, element);
                 for method in METHODS {
                     for d in [2, 10] {
-                        let base = Config::new(method, Components::Count(d));
+                        let base = Config::new(method, ComponentCount::Count(d));
                         let free = chosen(&base, &shape, 2).unwrap();
                         for limit in [None, Some(12 << 20), Some(24 << 20), Some(100 << 20), Some(1 << 30)] {
-                            let config = Config { memory_limit: limit, ..base.clone() };
+                            let config = base.clone().with_memory_limit(limit);
                             let choices = THREADS.map(|threads| chosen(&config, &shape, threads));
                             if choices.iter().any(|choice| *choice != choices[0]) {
                                 wrong.push(format!("{shape:?} {method:?} -d {d}, limit {limit:?}: {choices:?}"));
@@ -54,10 +55,10 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
     assert!(narrowed > 100 && rejected > 100, "limits narrowed {narrowed} choices and rejected {rejected} fits");
 }
 
-/// The memory that is reported is that of the threads that run.
+/// The reported memory is that of the given number of threads.
 #[test]
 fn the_reported_memory_grows_with_threads() {
-    let config = Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) };
+    let config = Config::new(Method::Ae, 2).with_solver(Solver::Gram);
     let peak = |threads| Plan::new(&config, &shape(3000, 300, ElementType::F32), threads).unwrap().peak_memory_bytes;
     assert!(peak(1) < peak(2) && peak(2) < peak(7) && peak(7) < peak(64));
 }

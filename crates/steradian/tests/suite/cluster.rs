@@ -1,33 +1,33 @@
-//! A fit whose passes run on parts of the data: the same bits whoever sums a part, when and how often; for one part the
-//! bits of a fit on one machine; for many its answer.
+//! Fits whose passes run on partitions of the data: byte-identical models whatever the order, threads and repetitions;
+//! for one partition the model file of a local fit; for several the same subspace.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::{Numbers, sine, source};
+use crate::common::{TestRandom, message_of, sine, source};
 use proptest::prelude::*;
+use steradian::config::{Angle, Cells, Cone, Cosine, PivotSearch, Scaling, Screen, Ties, Weighting};
+use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
+use steradian::engine::{Fold, Runner};
 use steradian::folds::{
-    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, DigitCounts, Directions, Distances, Moments,
-    Precision, Pull, Scatter, Sketch,
+    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DigitCounts, Distances,
+    OperatorProduct, Precision, Scatter, SelectRows, SpatialGradient, WeightedRows,
 };
 use steradian::random::RandomShare;
-use steradian::{
-    Angle, Block, BlockData, Cells, Center, Cluster, Components, Cone, Config, Cosine, Counting, Dispatch, ElementType,
-    Fold, Job, Local, Matrix, Method, Model, Remote, Result, Rows, Runner, Scaling, Screen, Shape, Solver, Source, Sum,
-    Ties, Weighting,
-};
+use steradian::remote::{Cluster, Dispatch, Job, PartialResult, RemoteSource};
+use steradian::{Center, ComponentCount, Config, Local, Matrix, Method, Model, Result, Solver, Source};
 
-/// Samples that own their numbers.
+/// A source that owns its values.
 struct Owned {
     shape: Shape,
-    numbers: Vec<f64>,
+    values: Vec<f64>,
 }
 
 impl Owned {
-    fn new(numbers: Vec<f64>, features: usize) -> Self {
-        let samples = numbers.len() / features;
-        Self { shape: Shape { samples, features, element: ElementType::F64, image: None }, numbers }
+    fn new(values: Vec<f64>, features: usize) -> Self {
+        let samples = values.len() / features;
+        Self { shape: Shape { samples, features, element: ElementType::F64, image: None }, values }
     }
 }
 
@@ -37,22 +37,22 @@ impl Source for Owned {
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        let own = &self.numbers[rows.start * self.shape.features..rows.end * self.shape.features];
+        let own = &self.values[rows.start * self.shape.features..rows.end * self.shape.features];
         visit(Block::new(rows.start, BlockData::F64(Rows::contiguous(own, rows.len(), self.shape.features)?)))
     }
 }
 
-/// Parts of a table, each summed by a process of its own as far as it can tell: jobs and sums arrive as bytes.
-struct Parts<'a> {
+/// Parts of a table, each reduced as in a process of its own: jobs and partial results are serialized.
+struct TableParts<'a> {
     x: &'a Matrix,
     cuts: Vec<usize>,
     threads: usize,
-    /// Sums the last part first, and every part twice, as after a lost worker.
+    /// Reduces the last part first, and every part twice, as after the loss of a worker.
     troubled: bool,
     rows_fetched: AtomicUsize,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TableParts<'a> {
     fn new(x: &'a Matrix, cuts: &[usize], threads: usize, troubled: bool) -> Self {
         let mut cuts = [&[0], cuts, &[x.rows()]].concat();
         cuts.sort_unstable();
@@ -66,35 +66,35 @@ impl<'a> Parts<'a> {
     }
 
     fn fit(&self, config: &Config) -> Result<Model> {
-        let remote = Remote::new(self, source(self.x).shape().clone());
-        steradian::fit_remote(config, &remote, &Cluster::new(&remote, Local::new(1)?))
+        let remote = RemoteSource::new(self, source(self.x).shape().clone());
+        steradian::fit::fit_remote(config, &remote, &Cluster::new(&remote, Local::new(1)?))
     }
 }
 
-impl Dispatch for Parts<'_> {
-    fn sum(&self, job: &Job<'_>, _: &'static str, _: usize) -> Result<Sum> {
+impl Dispatch for TableParts<'_> {
+    fn sum(&self, job: &Job<'_>, _: &'static str, _: usize) -> Result<PartialResult> {
         let bytes = job.to_bytes()?;
         let runner = Local::new(self.threads)?;
-        let part_sum = |part: usize| -> Result<Sum> {
+        let reduce = |part: usize| -> Result<PartialResult> {
             let job = Job::from_bytes(&bytes)?;
             if self.troubled {
                 job.sum(&self.part(part), self.cuts[part], &runner)?;
             }
-            Sum::from_bytes(&job.sum(&self.part(part), self.cuts[part], &runner)?.to_bytes()?)
+            PartialResult::from_bytes(&job.sum(&self.part(part), self.cuts[part], &runner)?.to_bytes()?)
         };
         let parts = 0..self.cuts.len() - 1;
-        let mut sums: Vec<Sum> = match self.troubled {
-            true => parts.rev().map(part_sum).collect::<Result<_>>()?,
-            false => parts.map(part_sum).collect::<Result<_>>()?,
+        let mut results: Vec<PartialResult> = match self.troubled {
+            true => parts.rev().map(reduce).collect::<Result<_>>()?,
+            false => parts.map(reduce).collect::<Result<_>>()?,
         };
-        sums.sort_by_key(|sum| sum.rows().start);
-        Job::from_bytes(&bytes)?.total(sums)
+        results.sort_by_key(|result| result.rows().start);
+        Job::from_bytes(&bytes)?.total(results)
     }
 
     fn fetch(&self, samples: &[usize]) -> Result<Arc<dyn Source + Send + Sync>> {
         self.rows_fetched.fetch_add(samples.len(), Ordering::Relaxed);
-        let numbers = samples.iter().flat_map(|i| self.x.row(*i).to_vec()).collect();
-        Ok(Arc::new(Owned::new(numbers, self.x.columns())))
+        let values = samples.iter().flat_map(|i| self.x.row(*i).to_vec()).collect();
+        Ok(Arc::new(Owned::new(values, self.x.columns())))
     }
 }
 
@@ -102,58 +102,58 @@ fn configs() -> Vec<Config> {
     let mut configs = Vec::new();
     for solver in [Solver::Scatter, Solver::Krylov] {
         for method in [Method::Ae, Method::Angular, Method::Pca, Method::Robust] {
-            configs.push(Config { solver, ..Config::new(method, 3) });
+            configs.push(Config::new(method, 3).with_solver(solver));
         }
     }
-    configs.push(Config { scaling: Scaling::Mad, ..Config::new(Method::Robust, 2) });
-    configs.push(Config::new(Method::Ae, Components::Auto));
-    configs.push(Config::new(Method::Angular, Components::Share(0.8)));
+    configs.push(Config::new(Method::Robust, 2).with_scaling(Scaling::Mad));
+    configs.push(Config::new(Method::Ae, ComponentCount::Auto));
+    configs.push(Config::new(Method::Angular, ComponentCount::VarianceFraction(0.8)));
     configs.push(Config::new(Method::Tae, 2));
     let dense = Cone { cosine: Cosine::Signed, ties: Ties::Density, recenter: true, ..Cone::default() };
-    configs.push(Config { scaling: Scaling::Mad, ..coned(dense) });
+    configs.push(coned(dense).with_scaling(Scaling::Mad));
     configs
 }
 
-/// TAE with such a cone.
+/// TAE with this cone.
 fn coned(cone: Cone) -> Config {
-    Config { screen: Screen::Cone(cone), ..Config::new(Method::Tae, 2) }
+    Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone))
 }
 
-/// The same on one machine, the pivot of a cone found as a cluster finds it.
+/// The configuration of a local fit that searches for the pivot as a cluster does.
 fn eliminating(config: &Config) -> Config {
     let mut config = config.clone();
     if let Screen::Cone(cone) = &mut config.screen {
-        cone.counting = Counting::Elimination;
+        cone.counting = PivotSearch::Elimination;
     }
     config
 }
 
 #[test]
-fn one_part_gives_the_bytes_of_one_machine() {
-    let x = Numbers::new(3).samples(700, 12, 4);
+fn one_part_gives_the_model_file_of_a_local_fit() {
+    let x = TestRandom::new(3).samples(700, 12, 4);
     for config in configs() {
-        let cluster = Parts::new(&x, &[], 2, false).fit(&config).unwrap();
-        let solver = cluster.solver; // one machine might choose another
+        let cluster = TableParts::new(&x, &[], 2, false).fit(&config).unwrap();
+        let solver = cluster.solver; // a local fit may choose another
         let mut local =
-            steradian::fit(&Config { solver, ..eliminating(&config) }, &source(&x), &Local::new(2).unwrap()).unwrap();
+            steradian::fit(&eliminating(&config).with_solver(solver), &source(&x), &Local::new(2).unwrap()).unwrap();
         local.config = config.clone();
         assert!(cluster.to_bytes().unwrap() == local.to_bytes().unwrap(), "{config:?}");
     }
 }
 
 #[test]
-fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
-    let x = Numbers::new(4).samples(1100, 9, 4);
+fn parts_give_byte_identical_models_and_the_subspace_of_a_local_fit() {
+    let x = TestRandom::new(4).samples(1100, 9, 4);
     let cuts = [1, 300, 301, 777, 1000];
     for config in configs() {
-        let calm = Parts::new(&x, &cuts, 1, false).fit(&config).unwrap();
-        let troubled = Parts::new(&x, &cuts, 3, true).fit(&config).unwrap();
+        let calm = TableParts::new(&x, &cuts, 1, false).fit(&config).unwrap();
+        let troubled = TableParts::new(&x, &cuts, 3, true).fit(&config).unwrap();
         assert!(calm.to_bytes().unwrap() == troubled.to_bytes().unwrap(), "{config:?}");
         let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
         assert!(sine(&calm.components, &alone.components) < 1e-5, "{config:?}");
-        assert_eq!(calm.kept, alone.kept, "{config:?}");
-        assert_eq!(calm.chosen.is_some(), alone.chosen.is_some());
-        // One machine meets all pairs of so few samples; a cluster never does.
+        assert_eq!(calm.support, alone.support, "{config:?}");
+        assert_eq!(calm.n_components_reason.is_some(), alone.n_components_reason.is_some());
+        // A local fit counts all pairs of so few samples; a cluster never does.
         let [found, exact] = [&calm, &alone].map(|model| model.cone.as_ref());
         assert_eq!(found.map(|cone| (cone.pivot, cone.tau_min())), exact.map(|cone| (cone.pivot, cone.tau_min())));
         assert!(
@@ -162,84 +162,86 @@ fn parts_give_the_same_bytes_whatever_happens_and_the_answer_of_one_machine() {
     }
 }
 
-/// Samples in a bundle so narrow that all of it ties, one in five anywhere.
-fn bundle(n: usize, features: usize) -> Matrix {
-    let mut x = Numbers::new(11).matrix(n, features);
+/// A cluster so narrow that all its samples tie, and one sample in five anywhere.
+fn narrow_cluster(n: usize, features: usize) -> Matrix {
+    let mut x = TestRandom::new(11).matrix(n, features);
     (0..n).filter(|i| i % 5 > 0).for_each(|i| x.row_mut(i).iter_mut().for_each(|x| *x = 1.0 + 0.02 * *x));
     x
 }
 
 #[test]
-fn a_cone_among_ties_is_that_of_the_exact_count_and_few_rows_come_to_the_driver() {
-    let x = bundle(6000, 8);
-    let cone = Cone { angle: Angle::Degrees(60.0), ..Cone::default() };
-    let parts = Parts::new(&x, &[2, 1500, 4321], 2, false);
-    let config = Config { center: Center::None, ..coned(cone) };
+fn a_cone_among_ties_is_that_of_the_exact_count_and_the_driver_fetches_few_rows() {
+    let x = narrow_cluster(6000, 8);
+    let cone = Cone { max_angle: Angle::Degrees(60.0), ..Cone::default() };
+    let parts = TableParts::new(&x, &[2, 1500, 4321], 2, false);
+    let config = coned(cone).with_center(Center::None);
     let model = parts.fit(&config).unwrap();
     let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
-    assert_eq!(model.kept, alone.kept);
+    assert_eq!(model.support, alone.support);
     let (found, exact) = (model.cone.unwrap(), alone.cone.unwrap());
     assert_eq!((found.pivot, found.tau_min()), (exact.pivot, exact.tau_min()));
     let elimination = found.elimination.unwrap();
-    assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // so a shell was used
-    // A leader for each round and the shell, and the pivot; anchors come as sums of a pass.
+    assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // a shell was used
+    // One leader per round and for the shell, and the pivot; anchors are results of a pass.
     assert!(parts.rows_fetched.into_inner() <= elimination.rounds + 2);
 }
 
 #[test]
 fn a_cone_among_few_samples() {
     for n in [3, 4, 17, 63, 64, 65, 257] {
-        let x = Numbers::new(n as u64).samples(n, 4, 2);
-        let config = Config { screen: Screen::Cone(Cone::default()), ..Config::new(Method::Tae, 1) };
-        let model = Parts::new(&x, &[1, n / 2, n - 1], 1, true).fit(&config).unwrap();
+        let x = TestRandom::new(n as u64).samples(n, 4, 2);
+        let config = Config::new(Method::Tae, 1).with_screen(Screen::Cone(Cone::default()));
+        let model = TableParts::new(&x, &[1, n / 2, n - 1], 1, true).fit(&config).unwrap();
         let alone = steradian::fit(&config, &source(&x), &Local::new(1).unwrap()).unwrap();
-        assert_eq!(model.kept, alone.kept, "{n}");
+        assert_eq!(model.support, alone.support, "{n}");
         assert_eq!(model.cone.unwrap().pivot, alone.cone.unwrap().pivot, "{n}");
     }
 }
 
 #[test]
-fn few_rows_come_to_the_driver() {
-    let x = Numbers::new(5).samples(30_000, 6, 3);
-    let parts = Parts::new(&x, &[10_000, 20_000], 2, false);
+fn the_driver_fetches_few_rows() {
+    let x = TestRandom::new(5).samples(30_000, 6, 3);
+    let parts = TableParts::new(&x, &[10_000, 20_000], 2, false);
     let model = parts.fit(&Config::new(Method::Robust, 2)).unwrap();
-    assert_eq!(model.kept.len(), 30_000);
-    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only where some coincide.
+    assert_eq!(model.support.len(), 30_000);
+    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only if some coincide.
     assert!(parts.rows_fetched.into_inner() <= 3 * 512 + 2 * 250 + 8);
 }
 
 #[test]
-fn a_bad_number_is_named_by_its_row_in_all_the_data() {
-    let mut x = Numbers::new(6).samples(900, 5, 2);
+fn a_cell_that_is_not_finite_is_reported_with_its_row_in_all_the_data() {
+    let mut x = TestRandom::new(6).samples(900, 5, 2);
     x[(888, 3)] = f64::NAN;
-    let error = Parts::new(&x, &[400, 880], 2, false).fit(&Config::new(Method::Robust, 2)).unwrap_err();
+    let error = TableParts::new(&x, &[400, 880], 2, false).fit(&Config::new(Method::Robust, 2)).unwrap_err();
     assert!(error.to_string().contains("888"), "{error}");
 }
 
 #[test]
-fn what_needs_pairs_or_stays_in_one_process_is_refused_with_a_remedy() {
-    let x = Numbers::new(7).samples(60, 5, 2);
-    let refused = |config: Config| Parts::new(&x, &[30], 1, false).fit(&config).unwrap_err().to_string();
-    assert!(refused(Config { solver: Solver::Gram, ..Config::new(Method::Ae, 2) }).contains("use the solver krylov"));
-    let exact = refused(coned(Cone { counting: Counting::Exact, ..Cone::default() }));
+fn options_that_need_pairs_or_one_process_are_rejected_with_a_remedy() {
+    let x = TestRandom::new(7).samples(60, 5, 2);
+    let rejected = |config: Config| TableParts::new(&x, &[30], 1, false).fit(&config).unwrap_err();
+    let rejected = |config: Config| message_of(&rejected(config));
+    assert!(rejected(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
+    let exact = rejected(coned(Cone { counting: PivotSearch::Exact, ..Cone::default() }));
     assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
-    assert!(refused(coned(Cone { angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
-    assert!(refused(Config { cells: Cells::Clean, ..Config::new(Method::Cells, 2) }).contains("cells = \"keep\""));
+    assert!(rejected(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
+    assert!(rejected(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));
 }
 
-/// Every kind of pass over parts equals the two-level tree that local runs make of the same parts.
+/// True if a pass over parts equals the two-level tree of local runs over the same parts.
 fn same_tree<F: Fold>(fold: &F, x: &Matrix, cuts: &[usize]) -> bool {
-    let parts = Parts::new(x, cuts, 2, true);
+    let parts = TableParts::new(x, cuts, 2, true);
     let job = Job::new(fold).unwrap();
     let sum = parts.sum(&job, F::NAME, 1).unwrap();
     assert_eq!(sum.rows(), 0..x.rows());
-    // The same by folds alone: a local run for each part, whose vectors are of that part.
+    // By folds alone: one local run per part, whose vectors are of that part.
     let runner = Local::new(1).unwrap();
-    let mut sums: Vec<F::Sum> = (0..parts.cuts.len() - 1)
+    let mut sums: Vec<F::Accumulator> = (0..parts.cuts.len() - 1)
         .map(|part| {
             let own = parts.part(part);
-            let grid = steradian::Grid::new(own.shape().samples, own.shape().features, fold.sum_bytes());
-            runner.run_cells(fold, &own, grid, 0..grid.cells()).unwrap().total(fold).unwrap()
+            let grid =
+                steradian::engine::Grid::new(own.shape().samples, own.shape().features, fold.accumulator_bytes());
+            runner.run_leaves(fold, &own, grid, 0..grid.leaves()).unwrap().total(fold).unwrap()
         })
         .collect();
     while sums.len() > 1 {
@@ -261,85 +263,86 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn sums_of_parts_are_those_of_local_runs(
+    fn partial_results_are_those_of_local_runs(
         seed in any::<u64>(), n in 2usize..900, cuts in proptest::collection::vec(1usize..899, 0..6)
     ) {
-        let x = Numbers::new(seed).samples(n, 5, 2);
+        let x = TestRandom::new(seed).samples(n, 5, 2);
         let cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % n).collect();
         let center = vec![0.5; 5];
-        let w = Numbers::new(seed ^ 1).matrix(5, 2);
-        let directions = Directions::new(&center, Weighting::InverseNorm, None);
+        let w = TestRandom::new(seed ^ 1).matrix(5, 2);
+        let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
         let element = ElementType::F64;
-        prop_assert!(same_tree(&Moments::new(5, None), &x, &cuts));
-        // The nearest sample is known by its number in the whole data, which a part alone does not know.
-        prop_assert!(same_tree(&Pull::new(&center, None, 1e9), &x, &cuts));
+        prop_assert!(same_tree(&ColumnMeans::new(5, None), &x, &cuts));
+        // No nearest sample: its index in all the data is not available to a fold over a part alone.
+        prop_assert!(same_tree(&SpatialGradient::new(&center, None, 1e9), &x, &cuts));
         prop_assert!(same_tree(&Scatter::new(directions.clone()), &x, &cuts));
         let distances = Distances::new(&center, &w, Precision::Double, element);
         prop_assert!(same_tree(&distances.with_scores(None, RandomShare::all()), &x, &cuts));
         prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
-        let rule = ConeRule::new(directions.clone(), Cosine::Abs, 0.5);
+        let rule = ConePredicate::new(directions.clone(), Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[0, n - 1], &[x.row(0), x.row(n - 1)].concat(), Some((0, x.row(0)))).unwrap();
         prop_assert!(same_tree(&ConeSizes::new(&rule, &anchors), &x, &cuts));
         for precision in [Precision::Working, Precision::Double] {
-            prop_assert!(same_tree(&Sketch::new(directions.clone(), Coefficients::Project(&w), precision, element), &x, &cuts));
+            prop_assert!(same_tree(&OperatorProduct::new(directions.clone(), Coefficients::Project(&w), precision, element), &x, &cuts));
         }
     }
 }
 
 #[test]
 fn anchors_and_candidates_are_those_of_the_whole_data() {
-    let (n, x) = (700, Numbers::new(12).samples(700, 6, 3));
+    let (n, x) = (700, TestRandom::new(12).samples(700, 6, 3));
     let center = [0.5; 6];
-    let rule = ConeRule::new(Directions::new(&center, Weighting::InverseNorm, None), Cosine::Signed, 0.3);
+    let rule = ConePredicate::new(WeightedRows::new(&center, Weighting::InverseNorm, None), Cosine::Signed, 0.3);
     let indices: Vec<usize> = (0..n).filter(|i| i % 9 == 4).collect();
-    let parts = Parts::new(&x, &[100, 101, 350], 1, true);
-    let remote = Remote::new(&parts, source(&x).shape().clone());
+    let parts = TableParts::new(&x, &[100, 101, 350], 1, true);
+    let remote = RemoteSource::new(&parts, source(&x).shape().clone());
     let (cluster, local) = (Cluster::new(&remote, Local::new(1).unwrap()), Local::new(1).unwrap());
-    let rows = cluster.run(&ChosenRows::new(indices.clone()), &remote).unwrap();
+    let rows = cluster.run(&SelectRows::new(indices.clone()), &remote).unwrap();
     assert_eq!(rows, indices.iter().flat_map(|&i| x.row(i).to_vec()).collect::<Vec<_>>());
     let anchors = Anchors::new(&rule, &indices, &rows, Some((7, x.row(7)))).unwrap();
     let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
     let counts = AnchorCounts::new(&rule, &anchors, &candidates);
     let (there, here) = (cluster.run(&counts, &remote).unwrap(), local.run(&counts, &source(&x)).unwrap());
-    assert_eq!((there.inside, there.speaks), (here.inside, here.speaks));
+    assert_eq!((there.inside, there.active), (here.inside, here.active));
 }
 
 #[test]
-fn factors_and_kept_samples_are_those_of_the_whole_data() {
-    let x = Numbers::new(8).samples(500, 4, 2);
-    let kept: Vec<bool> = (0..500).map(|i| i % 3 != 0).collect();
+fn factors_and_support_are_those_of_the_whole_data() {
+    let x = TestRandom::new(8).samples(500, 4, 2);
+    let support: Vec<bool> = (0..500).map(|i| i % 3 != 0).collect();
     let factors: Vec<f64> = (0..500).map(|i| f64::from(i) / 500.0).collect();
     let center = [0.25; 4];
-    let directions = Directions::new(&center, Weighting::InverseNorm, Some(&kept)).reweighted(&factors);
+    let directions = WeightedRows::new(&center, Weighting::InverseNorm, Some(&support)).reweighted(&factors);
     let scatter = Scatter::new(directions);
     let (whole, mass) = Local::new(1).unwrap().run(&scatter, &source(&x)).unwrap();
-    let parts = Parts::new(&x, &[100, 101, 350], 1, false);
-    let remote = Remote::new(&parts, source(&x).shape().clone());
+    let parts = TableParts::new(&x, &[100, 101, 350], 1, false);
+    let remote = RemoteSource::new(&parts, source(&x).shape().clone());
     let (merged, merged_mass) = Cluster::new(&remote, Local::new(1).unwrap()).run(&scatter, &remote).unwrap();
     assert!((mass - merged_mass).abs() < 1e-9);
     assert!(whole.data().iter().zip(merged.data()).all(|(a, b)| (a - b).abs() < 1e-10));
 }
 
 #[test]
-fn sums_that_do_not_belong_together_are_refused() {
-    let x = Numbers::new(9).samples(90, 3, 2);
+fn partial_results_that_do_not_belong_together_are_rejected() {
+    let x = TestRandom::new(9).samples(90, 3, 2);
     let runner = Local::new(1).unwrap();
     let part = |from: usize, to: usize| Owned::new(x.data()[from * 3..to * 3].to_vec(), 3);
-    let (mean, other) = (Moments::new(3, None), Scatter::new(Directions::new(&[0.0; 3], Weighting::Uniform, None)));
+    let (mean, other) =
+        (ColumnMeans::new(3, None), Scatter::new(WeightedRows::new(&[0.0; 3], Weighting::Uniform, None)));
     let (job, another) = (Job::new(&mean).unwrap(), Job::new(&other).unwrap());
     let [a, b] = [(0, 40), (40, 90)].map(|(from, to)| job.sum(&part(from, to), from, &runner).unwrap());
-    let foreign = another.sum(&part(40, 90), 40, &runner).unwrap();
-    let words = |refused: Result<Sum>| refused.unwrap_err().to_string();
-    assert!(words(job.merge(&a, &foreign)).contains("another pass"));
-    assert!(words(job.merge(&b, &a)).contains("no neighbours"));
-    assert!(words(job.merge(&a, &a)).contains("no neighbours"));
-    assert!(words(job.total(Vec::new())).contains("no sums"));
-    assert!(job.finish(&mean, &a, 90).unwrap_err().to_string().contains("merge the sums of all parts"));
+    let of_another_pass = another.sum(&part(40, 90), 40, &runner).unwrap();
+    let words = |result: Result<PartialResult>| message_of(&result.unwrap_err());
+    assert!(words(job.merge(&a, &of_another_pass)).contains("another pass"));
+    assert!(words(job.merge(&b, &a)).contains("must be adjacent and in order"));
+    assert!(words(job.merge(&a, &a)).contains("must be adjacent and in order"));
+    assert!(words(job.total(Vec::new())).contains("at least one partial result"));
+    assert!(job.finish(&mean, &a, 90).unwrap_err().to_string().contains("merge all parts first"));
     assert_eq!(job.finish(&mean, &job.merge(&a, &b).unwrap(), 90).unwrap().len(), 3);
-    assert!(words(Sum::from_bytes(&[1])).contains("not a sum"));
+    assert!(words(PartialResult::from_bytes(&[1])).contains("not a partial result"));
     let mut bytes = job.to_bytes().unwrap();
     assert!(Job::from_bytes(&bytes[..bytes.len() - 1]).is_err());
     bytes[1] = b'9'; // the first digit of the version
     let error = Job::from_bytes(&bytes).unwrap_err().to_string();
-    assert!(error.contains("made by steradian 9.") && error.contains("install one version"), "{error}");
+    assert!(error.contains("requires steradian 9.") && error.contains("install one version"), "{error}");
 }

@@ -1,20 +1,20 @@
-//! Elimination finds the pivot of the exact count, everyone that ties with it, and the same kept samples.
+//! Successive elimination finds the pivot of the exact count, all samples that tie with it, and the same support.
 
-use crate::common::{Numbers, fit};
-use steradian::{
-    Angle, BlockElement, Center, Cone, Config, Cosine, Counting, FittedScreen, Local, Memory, Method, Model, Screen,
-    Ties,
-};
+use crate::common::{TestRandom, fit};
+use steradian::config::{Angle, Cone, Cosine, PivotSearch, Screen, Ties};
+use steradian::data::BlockElement;
+use steradian::fit::FittedScreen;
+use steradian::{Center, Config, Local, Method, Model, SliceSource};
 
-const FAMILIES: [&str; 7] = ["cone", "clusters", "uniform", "duplicates", "bundle", "lines", "edge"];
+const FAMILIES: [&str; 7] = ["cone", "clusters", "uniform", "duplicates", "narrow", "lines", "edge"];
 
 /// Samples of a family: n x features.
 fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let axes = numbers.matrix(6, features);
     let mut data = Vec::with_capacity(n * features);
     for i in 0..n {
-        let share = numbers.uniform();
+        let u = numbers.uniform();
         let scale = 1.0 + 3.0 * numbers.uniform();
         let noise: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
         let around = |axis: usize, spread: f64| {
@@ -22,22 +22,22 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
             row.collect::<Vec<f64>>()
         };
         data.extend(match family {
-            // Most in a wide cone, the others anywhere.
-            "cone" if share < 0.7 => around(0, 1.0),
-            "clusters" => around((share * 6.0) as usize, 0.6),
+            // Most samples in a wide cone, the others anywhere.
+            "cone" if u < 0.7 => around(0, 1.0),
+            "clusters" => around((u * 6.0) as usize, 0.6),
             // Each direction twice or more, in runs.
             "duplicates" => {
-                let mut own = Numbers::new(seed ^ (i as u64 / 3));
+                let mut own = TestRandom::new(seed ^ (i as u64 / 3));
                 (0..features).map(|j| axes[((i / 3) % 3, j)] + 0.8 * own.normal()).collect()
             }
-            // So narrow that all of it ties.
-            "bundle" if share < 0.8 => around(0, 0.05),
-            // Opposites are the same, or are not.
-            "lines" if share < 0.6 => {
-                let sign = if share < 0.3 { 1.0 } else { -1.0 };
+            // A cluster so narrow that all of its samples tie.
+            "narrow" if u < 0.8 => around(0, 0.05),
+            // Opposite directions, which coincide for absolute cosines only.
+            "lines" if u < 0.6 => {
+                let sign = if u < 0.3 { 1.0 } else { -1.0 };
                 around(0, 0.7).into_iter().map(|x| sign * x).collect()
             }
-            // Cosines of exactly 1/2 among many.
+            // Many cosines of exactly 1/2.
             "edge" => {
                 (0..features).map(|j| f64::from(u8::from(j == i % features || j == (i + 1) % features))).collect()
             }
@@ -47,28 +47,28 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
     data
 }
 
-fn config(cosine: Cosine, ties: Ties, counting: Counting, seed: u64) -> Config {
+fn config(cosine: Cosine, ties: Ties, counting: PivotSearch, seed: u64) -> Config {
     let mut config = Config::new(Method::Tae, 1);
     config.center = if seed.is_multiple_of(3) { Center::Mean } else { Center::None };
     config.seed = seed;
     let angle = Angle::Degrees(60.0);
-    config.screen = Screen::Cone(Cone { angle, cosine, ties, recenter: false, counting });
+    config.screen = Screen::Cone(Cone { max_angle, cosine, ties, recenter: false, counting });
     config
 }
 
-/// How many samples lie outside the cone of 60 degrees around each, pair by pair in double precision.
+/// Number of samples outside the cone of 60 degrees around each sample, by its definition in f64.
 fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u64) -> Vec<i64> {
     let n = data.len() / features;
     let mut center = vec![0.0; features];
-    if config(cosine, Ties::Index, Counting::Exact, seed).center == Center::Mean {
+    if config(cosine, Ties::Index, PivotSearch::Exact, seed).center == Center::Mean {
         data.iter().enumerate().for_each(|(at, x)| center[at % features] += x / n as f64);
     }
     let units: Vec<Vec<f64>> = data
         .chunks(features)
         .map(|row| {
-            let away: Vec<f64> = row.iter().zip(&center).map(|(x, c)| x - c).collect();
-            let length = away.iter().map(|x| x * x).sum::<f64>().sqrt();
-            away.iter().map(|x| x / length).collect()
+            let centered: Vec<f64> = row.iter().zip(&center).map(|(x, c)| x - c).collect();
+            let norm = centered.iter().map(|x| x * x).sum::<f64>().sqrt();
+            centered.iter().map(|x| x / norm).collect()
         })
         .collect();
     let outside = |a: &[f64], b: &[f64]| {
@@ -79,15 +79,15 @@ fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u6
 }
 
 /// The screen by elimination and by the exact count.
-fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(Counting) -> Config) -> [FittedScreen; 2] {
-    let source = Memory::new(data, data.len() / features, features).unwrap();
+fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(PivotSearch) -> Config) -> [FittedScreen; 2] {
+    let source = SliceSource::new(data, data.len() / features, features).unwrap();
     let runner = Local::new(2).unwrap();
-    [Counting::Elimination, Counting::Exact]
-        .map(|counting| steradian::screen(&asked(counting), &source, &runner).unwrap())
+    [PivotSearch::Elimination, PivotSearch::Exact]
+        .map(|counting| steradian::fit::screen(&asked(counting), &source, &runner).unwrap())
 }
 
 #[test]
-fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
+fn pivot_ties_and_support_equal_those_of_the_exact_count() {
     let (mut problems, mut spared) = (0, 0);
     for seed in 0..6u64 {
         for family in FAMILIES {
@@ -107,7 +107,7 @@ fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
                 let what = format!("{family} {cosine:?} {seed}");
                 let (quick_cone, exact_cone) = (quick.cone.unwrap(), exact.cone.unwrap());
                 assert_eq!(quick_cone.pivot, exact_cone.pivot, "{what}");
-                assert_eq!(quick.kept, exact.kept, "{what}");
+                assert_eq!(quick.support, exact.support, "{what}");
                 let least = exact_cone.tau_min();
                 let tied = |tau: &[i64]| (0..n).filter(|&i| tau[i] == least).collect::<Vec<_>>();
                 assert_eq!(tied(&quick_cone.tau), tied(&exact_cone.tau), "{what}");
@@ -118,8 +118,8 @@ fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
                     let counted = counted_by_definition(&x, features, cosine, seed);
                     assert_eq!(exact_cone.tau, counted, "{what}: the exact count");
                 }
-                // Recounted samples have their exact count. The others have an estimate from at least 192 anchors, whose
-                // error is n / 28 at most, one standard deviation: six of them never happen.
+                // Recounted samples have their exact tau. The others have an estimate from at least 192 anchors with a
+                // standard deviation of at most n / 28; an error of six standard deviations does not occur.
                 let right = (0..n).filter(|&i| quick_cone.tau[i] == exact_cone.tau[i]).count();
                 assert!(right >= elimination.recounted, "{what}: {right} right, {elimination:?}");
                 assert!(elimination.anchors >= 192 && elimination.rounds > 0, "{what}: {elimination:?}");
@@ -130,16 +130,16 @@ fn pivot_ties_and_kept_samples_equal_those_of_the_exact_count() {
             }
         }
     }
-    // Uniform samples and ties leave little to eliminate, but many problems must put the test of candidates to use.
+    // Uniform samples and ties eliminate few candidates, but many problems must use the sequential test.
     assert!(problems >= 50 && spared >= 25, "{spared} of {problems}");
 }
 
 #[test]
-fn a_model_says_how_its_pivot_was_found_and_has_the_same_bytes_at_any_number_of_threads() {
+fn a_model_reports_its_pivot_search_and_is_byte_identical_for_any_number_of_threads() {
     let (n, features) = (1500, 12);
     let x = samples("cone", n, features, 5);
-    let source = Memory::new(&x, n, features).unwrap();
-    let asked = config(Cosine::Abs, Ties::Index, Counting::Elimination, 5);
+    let source = SliceSource::new(&x, n, features).unwrap();
+    let asked = config(Cosine::Abs, Ties::Index, PivotSearch::Elimination, 5);
     let model = fit(&asked, &source, 1).unwrap();
     let bytes = model.to_bytes().unwrap();
     for threads in [2, 7] {
@@ -151,16 +151,16 @@ fn a_model_says_how_its_pivot_was_found_and_has_the_same_bytes_at_any_number_of_
     assert_eq!(metadata["parameters"]["counting"], "elimination");
     assert_eq!(metadata["elimination"]["failure_probability"], 1e-6);
     assert!(metadata["elimination"]["recounted"].as_u64().unwrap() < n as u64);
-    // Samples that were not counted have an estimate that cannot be taken for the least.
+    // The estimates of samples that were not counted exceed the smallest tau.
     let cone = model.cone.unwrap();
     assert!(cone.tau.iter().enumerate().all(|(i, &tau)| tau > cone.tau_min() || i >= cone.pivot));
 }
 
 #[test]
-fn small_problems_meet_all_pairs_unless_asked_otherwise() {
+fn small_problems_count_all_pairs_by_default() {
     let x = samples("cone", 400, 6, 1);
-    let source = Memory::new(&x, 400, 6).unwrap();
-    let model = fit(&config(Cosine::Abs, Ties::Index, Counting::Auto, 1), &source, 2).unwrap();
+    let source = SliceSource::new(&x, 400, 6).unwrap();
+    let model = fit(&config(Cosine::Abs, Ties::Index, PivotSearch::Auto, 1), &source, 2).unwrap();
     assert!(model.cone.as_ref().unwrap().elimination.is_none());
     assert_eq!(model.metadata()["parameters"]["exact"], true);
 }
@@ -173,11 +173,11 @@ fn samples_at_the_center_are_never_candidates_and_always_outside() {
     for angle in [40.0, 90.0] {
         let asked = |counting| {
             let mut config = config(Cosine::Abs, Ties::Index, counting, 1);
-            config.screen = Screen::Cone(Cone { angle: Angle::Degrees(angle), counting, ..Cone::default() });
+            config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), counting, ..Cone::default() });
             config
         };
         let [quick, exact] = both(&x, features, asked);
-        assert_eq!(quick.kept, exact.kept);
+        assert_eq!(quick.support, exact.support);
         let (quick, exact) = (quick.cone.unwrap(), exact.cone.unwrap());
         assert_eq!(quick.pivot, exact.pivot);
         assert!((0..n).all(|i| (quick.tau[i] == n as i64 + 1) == (i % 7 == 0)));

@@ -1,21 +1,22 @@
-//! Laws of explained-variance ratios: variances and total of one kind, fractions of it, tables of low rank.
+//! Properties of explained-variance ratios: consistent variances and totals, fractions, tables of low rank.
 
-use crate::common::{Numbers, fit, product, source};
+use crate::common::{TestRandom, fit, product, source};
 use proptest::prelude::*;
-use steradian::{Components, Config, Loss, Matrix, Method, Model, Scaling, Solver, Weighting};
+use steradian::config::{Loss, Scaling, Weighting};
+use steradian::{ComponentCount, Config, Matrix, Method, Model, Solver};
 
 const KINDS: [&str; 5] = ["clean", "contaminated", "rank-deficient", "heavy-tailed", "mostly zero"];
 
 /// A table of a kind, n x features.
 fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let mut x = numbers.samples(n, features, 3);
     match kind {
         "clean" => {}
         "contaminated" => {
-            let away: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+            let direction: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
             for i in 0..n / 5 {
-                (0..features).for_each(|j| x[(i, j)] = 100.0 * away[j] + 3.0 * numbers.normal());
+                (0..features).for_each(|j| x[(i, j)] = 100.0 * direction[j] + 3.0 * numbers.normal());
             }
         }
         "rank-deficient" => x = product(&numbers.matrix(n, 2), &numbers.matrix(2, features)),
@@ -33,7 +34,7 @@ fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
 
 fn ratios(model: &Model) -> Vec<f64> {
     let total = model.total_variance.expect("a total variance");
-    model.variances.iter().map(|variance| variance / total).collect()
+    model.explained_variance.iter().map(|variance| variance / total).collect()
 }
 
 fn explained(model: &Model) -> f64 {
@@ -65,12 +66,12 @@ fn a_fraction_is_reached_on_every_table_by_every_method() {
             for fraction in [0.5, 0.95, 0.99] {
                 let what = format!("{kind}, {}, {fraction}", method.name());
                 if (kind, method) == ("mostly zero", Method::Cells) {
-                    continue; // cells that differ from a feature's one frequent value are all cleaned, and nothing is left
+                    continue; // cells that differ from a feature's frequent value are cleaned: no variance
                 }
-                let model = fit(&Config::new(method, Components::Share(fraction)), &source(&x), 1)
+                let model = fit(&Config::new(method, ComponentCount::VarianceFraction(fraction)), &source(&x), 1)
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
                 check(&model, &what);
-                let reason = model.chosen.as_deref().unwrap();
+                let reason = model.n_components_reason.as_deref().unwrap();
                 assert!(explained(&model) >= fraction, "{what}: {} of {reason}", explained(&model));
                 let stated = format!("explain {:.4} of the ", explained(&model));
                 assert!(reason.contains(&stated), "{what}: {reason}, not {stated}");
@@ -86,19 +87,20 @@ fn fractions_of_pca_are_of_the_trace_and_take_the_fewest_components() {
         let rank = if kind == "rank-deficient" { 2 } else { 9 };
         let all = fit(&Config::new(Method::Pca, rank), &source(&x), 1).unwrap();
         for fraction in [0.3, 0.9, 0.99] {
-            let model = fit(&Config::new(Method::Pca, Components::Share(fraction)), &source(&x), 1).unwrap();
+            let model =
+                fit(&Config::new(Method::Pca, ComponentCount::VarianceFraction(fraction)), &source(&x), 1).unwrap();
             let total = model.total_variance.unwrap();
             assert!((total / trace(&x) - 1.0).abs() < 1e-10, "{kind}: {total} and {}", trace(&x));
             let mut sum = 0.0;
             let fewest = 1 + all
-                .variances
+                .explained_variance
                 .iter()
                 .take_while(|v| {
                     sum += **v;
                     sum < fraction * total
                 })
                 .count();
-            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.chosen);
+            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.n_components_reason);
         }
     }
 }
@@ -128,34 +130,34 @@ fn the_total_hardly_depends_on_the_number_of_components() {
     }
 }
 
-/// Outliers are in the classical total, and not in the robust one.
+/// Outliers increase the classical total, not the robust one.
 #[test]
-fn outliers_do_not_move_the_robust_total() {
-    let (clean, hit) = (table("clean", 7, 400, 10), table("contaminated", 7, 400, 10));
-    assert!(trace(&hit) > 10.0 * trace(&clean));
+fn outliers_do_not_change_the_robust_total() {
+    let (clean, contaminated) = (table("clean", 7, 400, 10), table("contaminated", 7, 400, 10));
+    assert!(trace(&contaminated) > 10.0 * trace(&clean));
     let total = |method, x: &Matrix| fit(&Config::new(method, 3), &source(x), 1).unwrap().total_variance.unwrap();
-    let robust = total(Method::Robust, &hit) / total(Method::Robust, &clean);
+    let robust = total(Method::Robust, &contaminated) / total(Method::Robust, &clean);
     assert!((robust - 1.0).abs() < 0.15, "{robust}");
 }
 
-/// Features that are equal in most samples have a robust scale of 0, but a direction across them has not.
+/// Features that are equal in most samples have a robust scale of 0; a direction across several features does not.
 #[test]
 fn rotations_do_not_change_ratios() {
     let x = table("mostly zero", 8, 150, 8);
-    let turned = product(&x, &Numbers::new(9).rotation(8));
+    let rotated = product(&x, &TestRandom::new(9).rotation(8));
     for method in [Method::Angular, Method::Robust, Method::Ae, Method::Pca] {
-        let [a, b] = [&x, &turned].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
+        let [a, b] = [&x, &rotated].map(|x| ratios(&fit(&Config::new(method, 3), &source(x), 1).unwrap()));
         assert!(crate::common::difference(&a, &b) < 1e-6, "{}: {a:?} and {b:?}", method.name());
     }
 }
 
-/// Weighting and screen decide the kind of both, not the name of the method.
+/// Weighting and screen determine the kind of the variances and of the total, not the name of the method.
 #[test]
 fn variances_and_total_are_of_one_kind() {
     let x = table("contaminated", 10, 200, 6);
-    let plain = Config { weighting: Weighting::Uniform, ..Config::new(Method::Ae, 6) };
+    let plain = Config::new(Method::Ae, 6).with_weighting(Weighting::Uniform);
     let screen = Config::new(Method::Robust, 6).screen;
-    let screened = Config { screen, weighting: Weighting::Uniform, loss: Loss::SquaredCosine, ..plain.clone() };
+    let screened = plain.clone().with_screen(screen).with_weighting(Weighting::Uniform).with_loss(Loss::SquaredCosine);
     let [plain, screened] = [plain, screened].map(|config| fit(&config, &source(&x), 1).unwrap());
     for model in [&plain, &screened] {
         assert!((explained(model) - 1.0).abs() < 1e-9, "{}", explained(model));
@@ -191,10 +193,10 @@ proptest! {
         let x = table(kind, seed, n, features);
         let scaling = if scaled { Scaling::Mad } else { Scaling::None };
         for d in [1, 2] {
-            let config = Config { solver, scaling, ..Config::new(method, d) };
+            let config = Config::new(method, d).with_solver(solver).with_scaling(scaling);
             match fit(&config, &source(&x), 1) {
                 Ok(model) => check(&model, &format!("{kind}, {}, {d} components", method.name())),
-                // A narrow cone or cleaned cells may leave fewer directions.
+                // A narrow cone or cleaned cells may reduce the rank.
                 Err(error) => {
                     let text = error.to_string();
                     let cleaned = method == Method::Cells && text.contains("no direction to find");

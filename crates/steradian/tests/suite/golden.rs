@@ -1,11 +1,12 @@
-//! The golden cases through the library: numbers of an independent double-precision reference.
+//! The golden cases: results of an independent f64 reference implementation.
 
 use crate::common::{difference, fit, golden, read_npy};
 use serde_json::Value;
-use steradian::{Angle, Center, Cone, Config, Cosine, Error, Method, Outlyingness, Screen, Solver, Source};
+use steradian::config::{Angle, Cone, Cosine, Outlyingness, Screen};
+use steradian::{Center, Config, Error, Method, Solver, Source};
 use steradian_io::NpySource;
 
-/// The cases of the engine: angular embedding, its trimmed form, and the robust method.
+/// The cases of this crate: AE, TAE and the robust method.
 const CASES: [&str; 16] = [
     "01_ae_n_gt_D",
     "02_ae_n_lt_D",
@@ -65,7 +66,7 @@ fn check(case: &str, solver: Solver) {
     let mut config = config_of(&meta);
     config.solver = solver;
     if solver == Solver::Krylov {
-        config.tolerance = 1e-14; // the cases ask for 1e-12 in every number, more than the default certifies
+        config.tolerance = 1e-14; // the cases require 1e-12 in every value, more than the default tolerance
     }
     let source = NpySource::open(folder.join("X.npy")).unwrap();
     let model = fit(&config, &source, 2).unwrap_or_else(|e| panic!("{case}: {e}"));
@@ -82,7 +83,7 @@ fn check(case: &str, solver: Solver) {
     let tolerance = meta["tolerance"]["Q"]["abs"].as_f64().unwrap();
     assert!(off <= tolerance, "{case} {}: components are off by {off:e}, allowed {tolerance:e}", solver.name());
     if folder.join("eig.npy").exists() {
-        near("eig", model.shares.as_ref().unwrap(), "eig.npy");
+        near("eig", model.angular_eigenvalues.as_ref().unwrap(), "eig.npy");
     }
     let scores = model.transform(&source, &steradian::Local::new(2).unwrap()).unwrap();
     near("transform", scores.data(), "transform.npy");
@@ -94,8 +95,8 @@ fn check(case: &str, solver: Solver) {
         })
         .unwrap();
     near("recon", &reconstruction, "recon.npy");
-    let kept: Vec<f64> = model.kept.iter().map(|&k| f64::from(u8::from(k))).collect();
-    assert_eq!(kept, read_npy(&folder.join("kept.npy")).1, "{case} {}: kept", solver.name());
+    let support: Vec<f64> = model.support.iter().map(|&k| f64::from(u8::from(k))).collect();
+    assert_eq!(support, read_npy(&folder.join("kept.npy")).1, "{case} {}: support", solver.name());
     if let Some(cone) = &model.cone {
         let tau: Vec<f64> = cone.tau.iter().map(|&t| t as f64).collect();
         assert_eq!(tau, read_npy(&folder.join("tau.npy")).1, "{case}: tau");
@@ -108,7 +109,7 @@ fn check(case: &str, solver: Solver) {
 fn every_case_by_every_solver() {
     for case in CASES {
         for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
-            // n x n for 4200 samples of 3 features proves nothing that smaller cases do not.
+            // The Gram matrix of 4200 samples of 3 features tests nothing that smaller cases do not.
             if case.starts_with("21") && solver == Solver::Gram {
                 continue;
             }
@@ -118,13 +119,15 @@ fn every_case_by_every_solver() {
 }
 
 #[test]
-fn the_error_cases_fail_as_they_should() {
+fn the_error_cases_fail_with_the_expected_error() {
     let attempt = |case: &str, d: usize| {
         let source = NpySource::open(golden(case).join("X.npy")).unwrap();
         fit(&Config::new(Method::Ae, d), &source, 1).expect_err(case)
     };
-    assert!(matches!(attempt("90_err_all_identical", 1), Error::Data(m) if m.contains("equal to the center")));
-    assert!(matches!(attempt("91_n1", 1), Error::Data(m) if m.contains("single sample")));
-    assert!(matches!(attempt("92_nan", 1), Error::Data(m) if m.contains("NaN at row")));
-    assert!(matches!(attempt("93_d_too_large", 4), Error::Asked(m) if m.contains("n_components = 4 exceeds")));
+    assert!(matches!(attempt("90_err_all_identical", 1), Error::InvalidData(m) if m.contains("equal to the center")));
+    assert!(matches!(attempt("91_n1", 1), Error::InvalidData(m) if m.contains("single sample")));
+    assert!(matches!(attempt("92_nan", 1), Error::NotFinite { .. }));
+    assert!(
+        matches!(attempt("93_d_too_large", 4), Error::InvalidArgument { problem: m, .. } if m.contains("n_components = 4 exceeds"))
+    );
 }

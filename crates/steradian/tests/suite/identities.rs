@@ -1,8 +1,9 @@
-//! Laws that any right implementation obeys: orthonormality, the paper's identities, invariance.
+//! Properties of any correct implementation: orthonormality, identities of the paper, invariance.
 
-use crate::common::{Numbers, difference, fit, orthonormalize, product, sine, source};
+use crate::common::{TestRandom, difference, fit, orthonormalize, product, sine, source};
 use proptest::prelude::*;
-use steradian::{Center, Cone, Config, Cosine, Matrix, Memory, Method, Model, Screen, Solver, Source};
+use steradian::config::{Cone, Cosine, Screen};
+use steradian::{Center, Config, Matrix, Method, Model, SliceSource, Solver, Source};
 
 fn angular_methods() -> [Method; 3] {
     [Method::Ae, Method::Tae, Method::Angular]
@@ -26,10 +27,10 @@ fn angles(model: &Model, x: &Matrix) -> Vec<f64> {
     angles
 }
 
-/// The share of what a method sums, over the kept samples, that lies in a subspace of orthonormal rows.
+/// The fraction of the weighted squared norms of the support that lies in a subspace of orthonormal rows.
 fn objective(model: &Model, x: &Matrix, subspace: &Matrix) -> f64 {
     let (mut within, mut all) = (0.0, 0.0);
-    for i in (0..x.rows()).filter(|&i| model.kept[i]) {
+    for i in (0..x.rows()).filter(|&i| model.support[i]) {
         let centered: Vec<f64> = x.row(i).iter().zip(&model.center).map(|(x, c)| x - c).collect();
         let square: f64 = centered.iter().map(|x| x * x).sum();
         let weight = if model.method() == Method::Pca { 1.0 } else { 1.0 / square };
@@ -44,8 +45,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn components_are_orthonormal_and_shares_fall(seed in any::<u64>(), n in 8usize..60, features in 3usize..40) {
-        let x = Numbers::new(seed).samples(n, features, 2);
+    fn components_are_orthonormal_and_eigenvalues_decrease(seed in any::<u64>(), n in 8usize..60, features in 3usize..40) {
+        let x = TestRandom::new(seed).samples(n, features, 2);
         for method in Method::ALL {
             let model = fitted(method, 2, &x);
             for i in 0..2 {
@@ -54,17 +55,17 @@ proptest! {
                     prop_assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-13);
                 }
             }
-            prop_assert!(model.variances.iter().all(|v| *v >= 0.0));
-            if let Some(shares) = &model.shares {
-                prop_assert!(shares[0] >= shares[1] && shares[1] > 0.0 && shares.iter().sum::<f64>() <= 1.0 + 1e-12);
+            prop_assert!(model.explained_variance.iter().all(|v| *v >= 0.0));
+            if let Some(values) = &model.angular_eigenvalues {
+                prop_assert!(values[0] >= values[1] && values[1] > 0.0 && values.iter().sum::<f64>() <= 1.0 + 1e-12);
             }
         }
     }
 
-    /// cos^2(theta) = sum_j cos^2(vartheta_j), and the mean of it over the samples is the sum of the shares.
+    /// cos^2(theta) = sum_j cos^2(vartheta_j), and its mean over the samples is the sum of the angular eigenvalues.
     #[test]
     fn squared_cosines_add_up(seed in any::<u64>(), n in 8usize..60, features in 3usize..20) {
-        let x = Numbers::new(seed).samples(n, features, 2);
+        let x = TestRandom::new(seed).samples(n, features, 2);
         let model = fitted(Method::Ae, 2, &x);
         let mut total = 0.0;
         for (i, angle) in angles(&model, &x).into_iter().enumerate() {
@@ -75,20 +76,20 @@ proptest! {
             prop_assert!((angle.to_radians().cos().powi(2) - square).abs() < 1e-12);
             total += square;
         }
-        prop_assert!((total / n as f64 - model.shares.as_ref().unwrap().iter().sum::<f64>()).abs() < 1e-12);
+        prop_assert!((total / n as f64 - model.angular_eigenvalues.as_ref().unwrap().iter().sum::<f64>()).abs() < 1e-12);
     }
 
-    /// The components are the best: no subspace near them, and none far off, has a larger objective. The objective is the
-    /// test's own: the share of squared cosines (of variance for PCA) that a subspace holds, over the kept samples.
+    /// The components are optimal: no other subspace, near or far, has a larger objective. The test computes the
+    /// objective itself: the fraction of squared cosines (of variance for PCA) within a subspace, over the support.
     #[test]
-    fn no_other_subspace_does_better(seed in any::<u64>(), n in 8usize..40, features in 4usize..12, d in 1usize..4) {
-        let mut numbers = Numbers::new(seed);
+    fn no_other_subspace_has_a_larger_objective(seed in any::<u64>(), n in 8usize..40, features in 4usize..12, d in 1usize..4) {
+        let mut numbers = TestRandom::new(seed);
         let x = numbers.samples(n, features, 2);
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
-                let config = Config { solver, tolerance: 1e-9, ..Config::new(method, d) };
+                let config = Config::new(method, d).with_solver(solver).with_tolerance(1e-9);
                 let model = fit(&config, &source(&x), 1).unwrap();
-                prop_assume!(model.n_kept() > d + 1);
+                prop_assume!(model.n_support() > d + 1);
                 let best = objective(&model, &x, &model.components);
                 for _ in 0..40 {
                     let step = 10f64.powf(-5.0 * numbers.uniform());
@@ -103,9 +104,10 @@ proptest! {
         }
     }
 
-    /// Theorem 1: in the plane of the samples, an orthogonal pair leaves the leading component where it is and adds 1 to its
-    /// sum of squared cosines; a pair that is off by xi changes that sum by at most |sin xi| more, and turns the component
-    /// by no more than Davis and Kahan's bound. The plane lies anywhere in a wider space, and lengths do not matter.
+    /// Theorem 1: in the plane of the samples, an orthogonal pair does not change the leading component and adds 1 to
+    /// its sum of squared cosines. A pair that is off by xi changes that sum by at most |sin xi| more, and rotates the
+    /// component by at most the bound of Davis and Kahan. The plane is random in a larger space, and norms do not
+    /// matter.
     #[test]
     fn theorem_1(
         seed in any::<u64>(),
@@ -115,7 +117,7 @@ proptest! {
         xi in -0.5f64..0.5,
         length in 1e-3f64..1e3,
     ) {
-        let mut numbers = Numbers::new(seed);
+        let mut numbers = TestRandom::new(seed);
         let plane = numbers.rotation(features);
         let at = |angle: f64, length: f64| {
             (0..features)
@@ -123,12 +125,12 @@ proptest! {
                 .collect::<Vec<f64>>()
         };
         let rows: Vec<f64> = (0..7).flat_map(|k| at(0.3 + spread * f64::from(k), 1.0 + f64::from(k))).collect();
-        let config = Config { center: Center::None, ..Config::new(Method::Ae, 2) };
+        let config = Config::new(Method::Ae, 2).with_center(Center::None);
         // The leading component, and the sums of squared cosines of both.
         let leading = |rows: &[f64]| {
             let n = rows.len() / features;
-            let model = fit(&config, &Memory::new(rows, n, features).unwrap(), 1).unwrap();
-            let sums = model.shares.unwrap().iter().map(|share| share * n as f64).collect::<Vec<f64>>();
+            let model = fit(&config, &SliceSource::new(rows, n, features).unwrap(), 1).unwrap();
+            let sums = model.angular_eigenvalues.unwrap().iter().map(|value| value * n as f64).collect::<Vec<f64>>();
             (Matrix::from_vec(1, features, model.components.row(0).to_vec()), sums)
         };
         let (alone, before) = leading(&rows);
@@ -150,21 +152,21 @@ proptest! {
 
     #[test]
     fn rotating_the_data_rotates_the_components(seed in any::<u64>(), n in 8usize..50, features in 3usize..12) {
-        let mut numbers = Numbers::new(seed);
+        let mut numbers = TestRandom::new(seed);
         let x = numbers.samples(n, features, 2);
         let rotation = numbers.rotation(features);
         let turned = product(&x, &rotation);
         for method in angular_methods() {
             let (a, b) = (fitted(method, 2, &x), fitted(method, 2, &turned));
             prop_assert!(sine(&product(&a.components, &rotation), &b.components) < 1e-7, "{method:?}");
-            prop_assert!(difference(a.shares.as_ref().unwrap(), b.shares.as_ref().unwrap()) < 1e-8);
-            prop_assert_eq!(a.kept, b.kept);
+            prop_assert!(difference(a.angular_eigenvalues.as_ref().unwrap(), b.angular_eigenvalues.as_ref().unwrap()) < 1e-8);
+            prop_assert_eq!(a.support, b.support);
         }
     }
 
     #[test]
-    fn scaling_and_moving_the_data_change_nothing_but_the_center(seed in any::<u64>(), n in 8usize..50, features in 3usize..12, scale in 1e-3f64..1e3) {
-        let mut numbers = Numbers::new(seed);
+    fn scaling_and_shifting_the_data_change_only_the_center(seed in any::<u64>(), n in 8usize..50, features in 3usize..12, scale in 1e-3f64..1e3) {
+        let mut numbers = TestRandom::new(seed);
         let x = numbers.samples(n, features, 2);
         let shift: Vec<f64> = (0..features).map(|_| 10.0 * scale * numbers.normal()).collect();
         let mut moved = x.clone();
@@ -179,15 +181,15 @@ proptest! {
             let expected: Vec<f64> = a.center.iter().zip(&shift).map(|(c, s)| c * scale + s).collect();
             let size = 1e-8 * scale * 50.0;
             prop_assert!(difference(&expected, &b.center) < size, "{method:?} {:e}", difference(&expected, &b.center));
-            for (v, w) in a.variances.iter().zip(&b.variances) {
+            for (v, w) in a.explained_variance.iter().zip(&b.explained_variance) {
                 prop_assert!((w / (v * scale * scale) - 1.0).abs() < 1e-6);
             }
         }
     }
 
     #[test]
-    fn saying_everything_twice_changes_nothing(seed in any::<u64>(), n in 8usize..40, features in 3usize..12) {
-        let x = Numbers::new(seed).samples(n, features, 2);
+    fn duplicating_all_samples_changes_nothing(seed in any::<u64>(), n in 8usize..40, features in 3usize..12) {
+        let x = TestRandom::new(seed).samples(n, features, 2);
         let mut doubled = x.data().to_vec();
         doubled.extend_from_slice(x.data());
         let twice = Matrix::from_vec(2 * n, features, doubled);
@@ -195,15 +197,15 @@ proptest! {
             let (a, b) = (fitted(method, 2, &x), fitted(method, 2, &twice));
             prop_assert!(sine(&a.components, &b.components) < 1e-7, "{method:?}");
             prop_assert!(difference(&a.center, &b.center) < 1e-7);
-            prop_assert_eq!(&a.kept[..], &b.kept[..n]);
-            prop_assert_eq!(&a.kept[..], &b.kept[n..]);
+            prop_assert_eq!(&a.support[..], &b.support[..n]);
+            prop_assert_eq!(&a.support[..], &b.support[n..]);
         }
     }
 
     /// Ties by density do not depend on the order of the rows.
     #[test]
     fn the_order_of_rows_does_not_matter(seed in any::<u64>(), n in 8usize..40, features in 3usize..8) {
-        let mut numbers = Numbers::new(seed);
+        let mut numbers = TestRandom::new(seed);
         let x = numbers.samples(n, features, 2);
         let mut order: Vec<usize> = (0..n).collect();
         for i in (1..n).rev() {
@@ -211,16 +213,16 @@ proptest! {
         }
         let shuffled = Matrix::from_vec(n, features, order.iter().flat_map(|&i| x.row(i).to_vec()).collect());
         let mut config = Config::new(Method::Tae, 1);
-        config.screen = Screen::Cone(Cone { ties: steradian::Ties::Density, cosine: Cosine::Signed, ..Cone::default() });
+        config.screen = Screen::Cone(Cone { ties: steradian::config::Ties::Density, cosine: Cosine::Signed, ..Cone::default() });
         let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&shuffled), 1).unwrap());
         prop_assert_eq!(order[b.cone.as_ref().unwrap().pivot], a.cone.as_ref().unwrap().pivot);
         prop_assert!(sine(&a.components, &b.components) < 1e-9);
     }
 
-    /// The spatial median is where unit directions cancel, whatever the route to it.
+    /// At the spatial median the unit directions sum to zero, for every solver.
     #[test]
     fn the_spatial_median_balances_the_directions(seed in any::<u64>(), n in 5usize..80, features in 2usize..30) {
-        assert_balanced(&Numbers::new(seed).samples(n, features, 2));
+        assert_balanced(&TestRandom::new(seed).samples(n, features, 2));
     }
 }
 
@@ -230,27 +232,30 @@ fn assert_balanced(x: &Matrix) {
         config.solver = solver;
         let center = fit(&config, &source(x), 1).unwrap().center;
         let mut pull = vec![0.0; x.columns()];
-        let mut on_it = 0;
+        let mut coincident = 0;
         for i in 0..x.rows() {
-            let away: Vec<f64> = x.row(i).iter().zip(&center).map(|(x, c)| x - c).collect();
-            let length = away.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let centered: Vec<f64> = x.row(i).iter().zip(&center).map(|(x, c)| x - c).collect();
+            let length = centered.iter().map(|x| x * x).sum::<f64>().sqrt();
             if length < 1e-9 {
-                on_it += 1;
+                coincident += 1;
             } else {
-                pull.iter_mut().zip(away).for_each(|(p, a)| *p += a / length);
+                pull.iter_mut().zip(centered).for_each(|(p, a)| *p += a / length);
             }
         }
         let pull = pull.iter().map(|x| x * x).sum::<f64>().sqrt();
-        assert!(pull <= f64::from(on_it) + 1e-7 * x.rows() as f64, "pull {pull:e} with {on_it} samples on the point");
+        assert!(
+            pull <= f64::from(coincident) + 1e-7 * x.rows() as f64,
+            "pull {pull:e} with {coincident} coincident samples"
+        );
     }
 }
 
-/// Few samples: the start lies on one of them, and the way leads past others.
+/// Few samples: the start coincides with one of them, and the iteration passes near others.
 #[test]
-fn the_spatial_median_does_not_stop_beside_a_sample() {
-    assert_balanced(&Numbers::new(988226861330079776).samples(6, 2, 2));
+fn the_spatial_median_does_not_stop_near_a_sample() {
+    assert_balanced(&TestRandom::new(988226861330079776).samples(6, 2, 2));
     for seed in 0..3000 {
-        assert_balanced(&Numbers::new(seed).samples(4 + seed as usize % 9, 2 + seed as usize % 3, 2));
+        assert_balanced(&TestRandom::new(seed).samples(4 + seed as usize % 9, 2 + seed as usize % 3, 2));
     }
 }
 
@@ -266,8 +271,8 @@ fn the_spatial_median_of_three_points_on_a_line_is_the_middle_one() {
 }
 
 #[test]
-fn one_far_sample_moves_the_mean_but_not_the_spatial_median() {
-    let mut x = Numbers::new(1).samples(200, 10, 2);
+fn one_far_sample_changes_the_mean_but_not_the_spatial_median() {
+    let mut x = TestRandom::new(1).samples(200, 10, 2);
     let clean = fitted(Method::Angular, 2, &x);
     x.row_mut(17).iter_mut().enumerate().for_each(|(j, v)| *v = if j == 3 { 1e9 } else { 0.0 });
     assert!(sine(&fitted(Method::Angular, 2, &x).components, &clean.components) < 0.05);
@@ -276,7 +281,7 @@ fn one_far_sample_moves_the_mean_but_not_the_spatial_median() {
 
 #[test]
 fn huge_and_tiny_rows_give_exact_directions() {
-    let x = Numbers::new(5).samples(40, 6, 2);
+    let x = TestRandom::new(5).samples(40, 6, 2);
     let mut scaled = x.clone();
     let mut config = Config::new(Method::Ae, 2);
     config.center = Center::None;
@@ -291,13 +296,13 @@ fn huge_and_tiny_rows_give_exact_directions() {
         config.screen = Screen::Cone(Cone::default());
         let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&scaled), 1).unwrap());
         assert_eq!(a.cone, b.cone, "{solver:?}");
-        config.screen = Screen::Everyone;
+        config.screen = Screen::None;
     }
 }
 
 #[test]
-fn the_automatic_cone_is_the_smallest_that_holds_half() {
-    let x = Numbers::new(8).samples(41, 6, 1);
+fn the_automatic_cone_is_the_smallest_that_contains_half() {
+    let x = TestRandom::new(8).samples(41, 6, 1);
     for (solver, cosine) in [
         (steradian::Solver::Gram, Cosine::Abs),
         (steradian::Solver::Scatter, Cosine::Abs),
@@ -305,13 +310,13 @@ fn the_automatic_cone_is_the_smallest_that_holds_half() {
     ] {
         let mut config = Config::new(Method::Tae, 1);
         config.solver = solver;
-        let cone = Cone { cosine, angle: steradian::Angle::Auto, ..Cone::default() };
+        let cone = Cone { cosine, angle: steradian::config::Angle::Auto, ..Cone::default() };
         config.screen = Screen::Cone(cone);
         let model = fit(&config, &source(&x), 1).unwrap();
         let angle = model.cone.as_ref().unwrap().angle_degrees;
-        assert!(model.n_kept() >= 21, "{solver:?}: kept {}", model.n_kept());
-        config.screen = Screen::Cone(Cone { angle: steradian::Angle::Degrees(angle - 1e-6), ..cone });
+        assert!(model.n_support() >= 21, "{solver:?}: support of {}", model.n_support());
+        config.screen = Screen::Cone(Cone { max_angle: steradian::config::Angle::Degrees(angle - 1e-6), ..cone });
         let tighter = fit(&config, &source(&x), 1).unwrap();
-        assert!(tighter.n_kept() < 21, "{solver:?}: {} kept in a tighter cone", tighter.n_kept());
+        assert!(tighter.n_support() < 21, "{solver:?}: support of {} in a tighter cone", tighter.n_support());
     }
 }

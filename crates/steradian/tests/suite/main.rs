@@ -1,4 +1,4 @@
-//! The library through its public interface. One binary, so that dependencies are linked once: a file here is a module.
+//! Tests of the library through its public interface, in one binary, so that dependencies are linked once.
 
 mod certificate;
 mod checkpoint;
@@ -11,6 +11,7 @@ mod golden;
 mod hostile;
 mod identities;
 mod merge_laws;
+mod messages;
 mod plan;
 mod precision;
 mod robust;

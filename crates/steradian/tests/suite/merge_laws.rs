@@ -1,24 +1,25 @@
-//! Same bits at any number of threads and for any cut on the grid; off the grid, rounding only.
+//! Merges of partial results: bitwise identical for any number of threads and any cut on the grid; rounding off the
+//! grid.
 
-use crate::common::{Numbers, difference, fit, source};
+use crate::common::{TestRandom, difference, fit, source};
 use proptest::prelude::*;
+use steradian::config::{Cone, Screen, Weighting};
+use steradian::data::{Element, ElementType};
+use steradian::engine::{Fold, Forest, Grid, Runner};
 use steradian::folds::{
-    AnchorCounts, Anchors, ChosenRows, Coefficients, ConeRule, ConeSizes, Directions, Moments, Precision, Pull,
-    Scatter, Sketch,
+    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, OperatorProduct, Precision, Scatter,
+    SelectRows, SpatialGradient, WeightedRows,
 };
-use steradian::{
-    Center, Cone, Config, Element, ElementType, Fold, Forest, Grid, Local, Matrix, Memory, Method, Runner, Screen,
-    Solver, Source, Weighting,
-};
+use steradian::{Center, Config, Local, Matrix, Method, SliceSource, Solver, Source};
 
 /// The bytes of the model file of every method and solver on some data.
-fn all_models<T: Element + steradian::BlockElement>(
+fn all_models<T: Element + steradian::data::BlockElement>(
     data: &[T],
     n: usize,
     features: usize,
     threads: usize,
 ) -> Vec<Vec<u8>> {
-    let source = Memory::new(data, n, features).unwrap();
+    let source = SliceSource::new(data, n, features).unwrap();
     let mut models = Vec::new();
     for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
@@ -30,8 +31,8 @@ fn all_models<T: Element + steradian::BlockElement>(
         config.solver = solver;
         config.center = Center::Median;
         config.screen = Screen::Cone(Cone {
-            angle: steradian::Angle::Auto,
-            ties: steradian::Ties::Density,
+            angle: steradian::config::Angle::Auto,
+            ties: steradian::config::Ties::Density,
             recenter: true,
             ..Cone::default()
         });
@@ -41,14 +42,14 @@ fn all_models<T: Element + steradian::BlockElement>(
 }
 
 #[test]
-fn the_same_bytes_at_1_2_and_7_threads() {
-    // Tall with many cells, and wide enough that the operator's sums count as large.
+fn models_are_byte_identical_for_1_2_and_7_threads() {
+    // Tall with many leaves, and wide enough for large accumulators of the operator.
     for (n, features) in [(1500, 20), (60, 17_000)] {
-        let x = Numbers::new(3).samples(n, features, 4);
+        let x = TestRandom::new(3).samples(n, features, 4);
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 300.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 4.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        // The wide case repeats for two types only: the types meet in the panels, which the tall case covers.
+        // The wide case covers one element type: types differ in the panels only, which the tall case covers.
         for threads in [2, 7] {
             if n > features {
                 assert!(all_models(x.data(), n, features, 1) == all_models(x.data(), n, features, threads), "f64");
@@ -61,7 +62,7 @@ fn the_same_bytes_at_1_2_and_7_threads() {
                 for solver in [Solver::Gram, Solver::Krylov] {
                     let mut config = Config::new(method, 3);
                     config.solver = solver;
-                    let source = Memory::new(&bytes, n, features).unwrap();
+                    let source = SliceSource::new(&bytes, n, features).unwrap();
                     let bytes = |threads| fit(&config, &source, threads).unwrap().to_bytes().unwrap();
                     assert!(bytes(1) == bytes(threads), "{method:?} {solver:?} at {threads} threads");
                 }
@@ -70,43 +71,43 @@ fn the_same_bytes_at_1_2_and_7_threads() {
     }
 }
 
-/// The total of a fold whose cells are summed in two parts, sent through bytes, and joined.
-fn in_two_parts<F: Fold>(fold: &F, source: &dyn Source, cut: usize) -> F::Sum {
+/// The total of a fold whose leaves are computed in two parts, serialized and joined.
+fn in_two_parts<F: Fold>(fold: &F, source: &dyn Source, cut: usize) -> F::Accumulator {
     let shape = source.shape();
-    let grid = Grid::new(shape.samples, shape.features, fold.sum_bytes());
-    let cut = cut % (grid.cells() + 1);
+    let grid = Grid::new(shape.samples, shape.features, fold.accumulator_bytes());
+    let cut = cut % (grid.leaves() + 1);
     let runner = Local::new(2).unwrap();
-    let part = |cells| {
-        let forest = runner.run_cells(fold, source, grid, cells).unwrap();
+    let part = |leaves| {
+        let forest = runner.run_leaves(fold, source, grid, leaves).unwrap();
         let bytes = postcard::to_stdvec(&forest).unwrap();
-        postcard::from_bytes::<Forest<F::Sum>>(&bytes).unwrap()
+        postcard::from_bytes::<Forest<F::Accumulator>>(&bytes).unwrap()
     };
-    part(cut..grid.cells()).join(part(0..cut), fold).unwrap().total(fold).unwrap()
+    part(cut..grid.leaves()).join(part(0..cut), fold).unwrap().total(fold).unwrap()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn any_cut_on_the_grid_gives_the_same_bits(seed in any::<u64>(), n in 300usize..3000, cut in 0usize..12) {
-        let x = Numbers::new(seed).samples(n, 7, 2);
+    fn any_cut_on_the_grid_is_bitwise_identical(seed in any::<u64>(), n in 300usize..3000, cut in 0usize..12) {
+        let x = TestRandom::new(seed).samples(n, 7, 2);
         let source = source(&x);
-        let w = Numbers::new(seed ^ 1).matrix(7, 3);
+        let w = TestRandom::new(seed ^ 1).matrix(7, 3);
         let center = vec![0.25; 7];
-        let directions = Directions::new(&center, Weighting::InverseNorm, None);
+        let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
         fn same<F: Fold>(fold: &F, source: &dyn Source, cut: usize) -> bool {
             let whole = in_two_parts(fold, source, 0);
             let parts = in_two_parts(fold, source, cut);
             postcard::to_stdvec(&whole).unwrap() == postcard::to_stdvec(&parts).unwrap()
         }
-        prop_assert!(same(&Moments::new(7, None), &source, cut));
-        prop_assert!(same(&Pull::new(&center, None, 0.0), &source, cut));
+        prop_assert!(same(&ColumnMeans::new(7, None), &source, cut));
+        prop_assert!(same(&SpatialGradient::new(&center, None, 0.0), &source, cut));
         prop_assert!(same(&Scatter::new(directions.clone()), &source, cut));
-        prop_assert!(same(&Sketch::new(directions.clone(), Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
-        let chosen = ChosenRows::new(vec![1, 20, n / 2, n - 1]);
+        prop_assert!(same(&OperatorProduct::new(directions.clone(), Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
+        let chosen = SelectRows::new(vec![1, 20, n / 2, n - 1]);
         prop_assert!(same(&chosen, &source, cut));
         let rows = Local::new(1).unwrap().run(&chosen, &source).unwrap();
-        let rule = ConeRule::new(directions.clone(), steradian::Cosine::Abs, 0.5);
+        let rule = ConePredicate::new(directions.clone(), steradian::config::Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[1, 20, n / 2, n - 1], &rows, Some((1, &rows[..7]))).unwrap();
         let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
         prop_assert!(same(&AnchorCounts::new(&rule, &anchors, &candidates), &source, cut));
@@ -114,20 +115,20 @@ proptest! {
     }
 
     #[test]
-    fn merging_off_the_grid_costs_rounding_only(seed in any::<u64>(), n in 20usize..900, cut in 1usize..899) {
+    fn merging_off_the_grid_changes_rounding_only(seed in any::<u64>(), n in 20usize..900, cut in 1usize..899) {
         let cut = 1 + cut % (n - 1);
-        let x = Numbers::new(seed).samples(n, 5, 2);
+        let x = TestRandom::new(seed).samples(n, 5, 2);
         let runner = Local::new(2).unwrap();
         let center = vec![0.5; 5];
-        let directions = Directions::new(&center, Weighting::InverseNorm, None);
-        let w = Numbers::new(seed ^ 1).matrix(5, 2);
+        let directions = WeightedRows::new(&center, Weighting::InverseNorm, None);
+        let w = TestRandom::new(seed ^ 1).matrix(5, 2);
         let rows = |from: usize, to: usize| Matrix::from_vec(to - from, 5, x.data()[from * 5..to * 5].to_vec());
-        let total = |fold: &Sketch<'_>, x: &Matrix| {
+        let total = |fold: &OperatorProduct<'_>, x: &Matrix| {
             let source = source(x);
-            let grid = Grid::new(x.rows(), 5, fold.sum_bytes());
-            runner.run_cells(fold, &source, grid, 0..grid.cells()).unwrap().total(fold).unwrap()
+            let grid = Grid::new(x.rows(), 5, fold.accumulator_bytes());
+            runner.run_leaves(fold, &source, grid, 0..grid.leaves()).unwrap().total(fold).unwrap()
         };
-        let fold = Sketch::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64);
+        let fold = OperatorProduct::new(directions, Coefficients::Project(&w), Precision::Working, ElementType::F64);
         let whole = fold.finish(total(&fold, &x)).unwrap();
         let merged = fold.merge(total(&fold, &rows(0, cut)), total(&fold, &rows(cut, n)));
         let parts = fold.finish(merged).unwrap();
@@ -136,14 +137,14 @@ proptest! {
     }
 
     #[test]
-    fn empty_is_neutral_and_merge_associates(seed in any::<u64>()) {
-        let x = Numbers::new(seed).samples(30, 4, 2);
-        let fold = Moments::new(4, None);
+    fn empty_is_neutral_and_merge_is_associative(seed in any::<u64>()) {
+        let x = TestRandom::new(seed).samples(30, 4, 2);
+        let fold = ColumnMeans::new(4, None);
         let runner = Local::new(1).unwrap();
         let sum = |from: usize, to: usize| {
             let part = Matrix::from_vec(to - from, 4, x.data()[from * 4..to * 4].to_vec());
-            let grid = Grid::new(to - from, 4, fold.sum_bytes());
-            runner.run_cells(&fold, &source(&part), grid, 0..grid.cells()).unwrap().total(&fold).unwrap()
+            let grid = Grid::new(to - from, 4, fold.accumulator_bytes());
+            runner.run_leaves(&fold, &source(&part), grid, 0..grid.leaves()).unwrap().total(&fold).unwrap()
         };
         let mean = |sum| fold.finish(sum).unwrap();
         let left = mean(fold.merge(fold.merge(sum(0, 9), sum(9, 20)), sum(20, 30)));

@@ -1,17 +1,19 @@
-//! The element type of the data does not change the answer: forms of the same data in u8, u16, f32 and f64 give the same
-//! flags and subspaces up to the rounding of the data.
+//! The element type does not change the result: the same data as u8, u16, f32 and f64 give equal flags and subspaces up
+//! to the rounding of the data.
 
-use crate::common::{Numbers, fit, sine};
-use steradian::{BlockElement, Config, Flag, Memory, Method, Model, Solver};
+use crate::common::{TestRandom, fit, sine};
+use steradian::data::BlockElement;
+use steradian::model::Flag;
+use steradian::{Config, Method, Model, SliceSource, Solver};
 
 const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
-/// The share of rows whose flags have to agree.
-const AGREEING: f64 = 0.99;
+/// Smallest fraction of rows whose flags agree.
+const MIN_AGREEMENT: f64 = 0.99;
 
-/// Samples near a subspace, and some far from it.
+/// Synthetic samples near a subspace, and some outliers.
 #[derive(Debug, Clone, Copy)]
-struct Made {
+struct MadeTable {
     samples: usize,
     features: usize,
     rank: usize,
@@ -20,11 +22,11 @@ struct Made {
     outliers: usize,
 }
 
-const ISSUE: Made = Made { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
+const ISSUE: MadeTable = MadeTable { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
 
-impl Made {
+impl MadeTable {
     fn data(&self, seed: u64) -> Vec<f64> {
-        let mut numbers = Numbers::new(seed);
+        let mut numbers = TestRandom::new(seed);
         let basis = numbers.rotation(self.features);
         let mut data = Vec::with_capacity(self.samples * self.features);
         for i in 0..self.samples {
@@ -34,16 +36,16 @@ impl Made {
                 row.iter_mut().zip(basis.row(k)).for_each(|(x, q)| *x += score * q);
             }
             if i < self.outliers {
-                let away = self.rank + i % (self.features - self.rank);
-                row.iter_mut().zip(basis.row(away)).for_each(|(x, q)| *x += 8.0 * q);
+                let outside = self.rank + i % (self.features - self.rank);
+                row.iter_mut().zip(basis.row(outside)).for_each(|(x, q)| *x += 8.0 * q);
             }
             data.extend(row);
         }
         data
     }
 
-    /// The sine that rounding to single precision may turn a subspace by: the length of a row of rounding errors beside the
-    /// standard deviation of the weakest component.
+    /// Upper bound on the sine by which rounding to f32 rotates the subspace: the norm of a row of rounding errors
+    /// divided by the standard deviation of the weakest component.
     fn single_rounding(&self) -> f64 {
         let largest = self.offset + 10.0;
         largest * f64::from(f32::EPSILON) * (self.features as f64).sqrt() / (3.0 / self.rank as f64)
@@ -53,8 +55,8 @@ impl Made {
 /// A model and the flags of the data it was fitted to.
 type Fitted = (Model, Vec<Flag>);
 
-fn fitted<T: BlockElement>(data: &[T], made: &Made, config: &Config) -> Fitted {
-    let source = Memory::new(data, made.samples, made.features).unwrap();
+fn fitted<T: BlockElement>(data: &[T], made: &MadeTable, config: &Config) -> Fitted {
+    let source = SliceSource::new(data, made.samples, made.features).unwrap();
     let model = fit(config, &source, 2).unwrap();
     let mut flags = Vec::new();
     let runner = steradian::Local::new(2).unwrap();
@@ -71,11 +73,11 @@ fn agreement(a: &[Flag], b: &[Flag]) -> f64 {
     a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64
 }
 
-/// What is wrong with two fits of the same data, in words; nothing where they agree.
+/// Description of the differences between two fits of the same data; `None` if they agree.
 fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<String> {
     let (agreeing, off) = (agreement(&a.1, &b.1), sine(&a.0.components, &b.0.components));
     let regular = |flags: &[Flag]| flags.iter().filter(|flag| **flag == Flag::Regular).count();
-    (agreeing < AGREEING || off > turned).then(|| {
+    (agreeing < MIN_AGREEMENT || off > turned).then(|| {
         format!(
             "{what}: {:.1} % of the flags agree ({} and {} regular), a sine of {off:.1e} where {turned:.1e} is allowed, \
              cutoffs {:?} and {:?}",
@@ -89,27 +91,27 @@ fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<St
 }
 
 #[test]
-fn single_precision_data_have_the_flags_of_double() {
+fn f32_data_have_the_flags_of_f64_data() {
     let data = ISSUE.data(1);
     let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
     let config = Config::new(Method::Robust, 2);
     let (double, single) = (fitted(&data, &ISSUE, &config), fitted(&single, &ISSUE, &config));
     let regular = double.1.iter().filter(|flag| **flag == Flag::Regular).count();
-    assert!((250..=290).contains(&regular), "{regular} of 300 samples are regular in double precision");
+    assert!((250..=290).contains(&regular), "{regular} of 300 samples are regular in f64");
     assert_eq!(differences("robust", (&double, &single), 1e-6), None);
 }
 
 #[test]
-fn single_and_double_agree_for_every_noise_offset_method_and_solver() {
+fn f32_and_f64_agree_for_every_noise_offset_method_and_solver() {
     let made = [
         ISSUE,
-        Made { noise: 1e-1, ..ISSUE },
-        Made { noise: 1e-2, offset: 1e4, ..ISSUE },
-        Made { noise: 1e-4, ..ISSUE },
-        Made { noise: 1e-4, offset: 100.0, ..ISSUE },
-        Made { noise: 1e-5, ..ISSUE },
-        Made { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
-        Made { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
+        MadeTable { noise: 1e-1, ..ISSUE },
+        MadeTable { noise: 1e-2, offset: 1e4, ..ISSUE },
+        MadeTable { noise: 1e-4, ..ISSUE },
+        MadeTable { noise: 1e-4, offset: 100.0, ..ISSUE },
+        MadeTable { noise: 1e-5, ..ISSUE },
+        MadeTable { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
+        MadeTable { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
     ];
     let mut wrong = Vec::new();
     for (seed, made) in made.iter().enumerate() {
@@ -117,7 +119,7 @@ fn single_and_double_agree_for_every_noise_offset_method_and_solver() {
         let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
-                let config = Config { solver, ..Config::new(method, made.rank) };
+                let config = Config::new(method, made.rank).with_solver(solver);
                 let (double, single) = (fitted(&data, made, &config), fitted(&single, made, &config));
                 let turned = 2.0 * config.tolerance + made.single_rounding();
                 wrong.extend(differences(&format!("{made:?} {method:?} {solver:?}"), (&double, &single), turned));
@@ -127,22 +129,22 @@ fn single_and_double_agree_for_every_noise_offset_method_and_solver() {
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Whole numbers are the same numbers in every type.
+/// Integers from 0 to 255 have the same value in every element type.
 #[test]
-fn whole_numbers_give_the_same_in_every_type() {
+fn integers_give_the_same_result_in_every_type() {
     let mut wrong = Vec::new();
     for (seed, (samples, features, noise)) in [(300, 20, 0.03), (150, 300, 0.1), (800, 40, 0.3)].into_iter().enumerate()
     {
-        let made = Made { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
-        let whole: Vec<f64> =
+        let made = MadeTable { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
+        let integers: Vec<f64> =
             made.data(seed as u64).iter().map(|x| (128.0 + 12.0 * x).round().clamp(0.0, 255.0)).collect();
-        let bytes: Vec<u8> = whole.iter().map(|&x| x as u8).collect();
-        let words: Vec<u16> = whole.iter().map(|&x| x as u16).collect();
-        let single: Vec<f32> = whole.iter().map(|&x| x as f32).collect();
+        let bytes: Vec<u8> = integers.iter().map(|&x| x as u8).collect();
+        let words: Vec<u16> = integers.iter().map(|&x| x as u16).collect();
+        let single: Vec<f32> = integers.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
-                let config = Config { solver, ..Config::new(method, 2) };
-                let double = fitted(&whole, &made, &config);
+                let config = Config::new(method, 2).with_solver(solver);
+                let double = fitted(&integers, &made, &config);
                 let others =
                     [fitted(&bytes, &made, &config), fitted(&words, &made, &config), fitted(&single, &made, &config)];
                 for (form, other) in ["u8", "u16", "f32"].iter().zip(&others) {

@@ -1,34 +1,35 @@
-//! Laws of the robust methods: what outliers cannot do, and what must not matter.
+//! Properties of the robust methods: tolerance of outliers, and invariance.
 
-use crate::common::{Numbers, difference, fit, orthonormalize, sine, source};
+use crate::common::{TestRandom, difference, fit, message_of, orthonormalize, sine, source};
 use proptest::prelude::*;
-use steradian::{
-    BlockElement, Cells, Components, Config, Element, Error, Flag, Local, Loss, Matrix, Memory, Method, Outlyingness,
-    Scaling, Screen, Solver, Source,
-};
+use steradian::config::{Cells, Loss, Outlyingness, Scaling, Screen};
+use steradian::data::{BlockElement, Element};
+use steradian::model::Flag;
+use steradian::{ComponentCount, Config, Error, Local, Matrix, Method, SliceSource, Solver, Source};
 
-/// Samples of a plane with noise, the last `outliers` of them in a tight cluster, some ten times as far off as the plane's
-/// samples reach. (At a third of that, directions through pairs of the cluster can make it look like the bulk: a limit of
-/// Stahel and Donoho's measure itself.)
+/// Samples of a plane with noise, the last `outliers` of them in a cluster at about ten times the distance of the
+/// farthest other samples. (At a third of that distance, projection directions through pairs of the cluster can make it
+/// part of the bulk: a limit of the Stahel-Donoho outlyingness.) Returns the samples, those without the cluster, and
+/// the plane.
 fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, Matrix, Matrix) {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     let x = numbers.samples(n, features, 2);
-    // The first that `samples` draws is the basis of the plane.
-    let mut plane = Numbers::new(seed).matrix(2, features);
+    // `samples` draws the basis of the plane first.
+    let mut plane = TestRandom::new(seed).matrix(2, features);
     orthonormalize(&mut plane);
     let clean = Matrix::from_vec(n - outliers, features, x.data()[..(n - outliers) * features].to_vec());
-    let mut hit = x;
-    let away: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
+    let mut contaminated = x;
+    let direction: Vec<f64> = (0..features).map(|_| numbers.normal()).collect();
     for i in n - outliers..n {
         for j in 0..features {
-            hit[(i, j)] = 120.0 * away[j] + 0.1 * numbers.normal();
+            contaminated[(i, j)] = 120.0 * direction[j] + 0.1 * numbers.normal();
         }
     }
-    (hit, clean, plane)
+    (contaminated, clean, plane)
 }
 
 fn given_pairs(n: usize, seed: u64) -> Vec<[usize; 2]> {
-    let mut numbers = Numbers::new(seed);
+    let mut numbers = TestRandom::new(seed);
     (0..60)
         .map(|_| {
             let i = numbers.next() as usize % n;
@@ -46,33 +47,34 @@ fn with_pairs(pairs: Vec<[usize; 2]>) -> Config {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Two fifths of the samples in a cluster: none of it is kept, and the model is that of the others alone, but for a few
-    /// samples at the edge. The plane that they were drawn from is found as well as 72 samples with this noise allow.
+    /// Two fifths of the samples are in a cluster: none of them is in the support, and the model is that of the others
+    /// alone, except for a few samples at the edge. The true plane is found as accurately as 72 samples with this noise
+    /// allow.
     #[test]
-    fn a_cluster_of_two_fifths_moves_nothing(seed in any::<u64>(), features in 8usize..30) {
+    fn a_cluster_of_two_fifths_has_no_influence(seed in any::<u64>(), features in 8usize..30) {
         let n = 120;
         let (x, clean, plane) = clustered(seed, n, features, 48);
         let config = Config::new(Method::Robust, 2);
         let alone = fit(&config, &source(&clean), 1).unwrap();
         let model = fit(&config, &source(&x), 1).unwrap();
-        prop_assert!(model.kept[n - 48..].iter().all(|k| !k), "outliers are kept");
-        prop_assert!(model.n_kept() >= 65, "{} of 72 regular samples are kept", model.n_kept());
+        prop_assert!(model.support[n - 48..].iter().all(|k| !k), "outliers are in the support");
+        prop_assert!(model.n_support() >= 65, "{} of 72 regular samples are in the support", model.n_support());
         let (apart, off) = (sine(&model.components, &alone.components), sine(&model.components, &plane));
         prop_assert!(apart < 0.02 && off < 0.06, "{} from the fit of the others, {} from the plane", apart, off);
-        for (a, b) in model.variances.iter().zip(&alone.variances) {
-            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.variances, alone.variances);
+        for (a, b) in model.explained_variance.iter().zip(&alone.explained_variance) {
+            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.explained_variance, alone.explained_variance);
         }
-        // The paper's form follows them.
+        // The method of the paper follows them.
         let ae = fit(&Config::new(Method::Ae, 2), &source(&x), 1).unwrap();
         prop_assert!(sine(&ae.components, &plane) > 0.5);
     }
 
     #[test]
     fn rows_in_another_order_with_their_pairs_give_the_same_model(seed in any::<u64>(), n in 20usize..70) {
-        let x = Numbers::new(seed).samples(n, 6, 2);
+        let x = TestRandom::new(seed).samples(n, 6, 2);
         let pairs = given_pairs(n, seed ^ 1);
         let mut order: Vec<usize> = (0..n).collect();
-        let mut numbers = Numbers::new(seed ^ 2);
+        let mut numbers = TestRandom::new(seed ^ 2);
         for i in (1..n).rev() {
             order.swap(i, numbers.next() as usize % (i + 1));
         }
@@ -81,7 +83,7 @@ proptest! {
         let moved = pairs.iter().map(|pair| pair.map(place)).collect();
         let a = fit(&with_pairs(pairs), &source(&x), 1).unwrap();
         let b = fit(&with_pairs(moved), &source(&shuffled), 1).unwrap();
-        prop_assert!((0..n).all(|i| b.kept[i] == a.kept[order[i]]));
+        prop_assert!((0..n).all(|i| b.support[i] == a.support[order[i]]));
         prop_assert!(difference(&a.center, &b.center) < 1e-7);
         prop_assert!(sine(&a.components, &b.components) < 1e-7);
     }
@@ -93,17 +95,17 @@ proptest! {
         for method in [Method::Robust, Method::Cells] {
             let a = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
             let b = fit(&Config::new(method, 2), &source(&moved), 1).unwrap();
-            prop_assert_eq!(&a.kept, &b.kept);
+            prop_assert_eq!(&a.support, &b.support);
             prop_assert!(sine(&a.components, &b.components) < 1e-6);
             let center: Vec<f64> = a.center.iter().map(|c| factor * c + shift).collect();
             prop_assert!(difference(&center, &b.center) < 1e-6 * (factor + shift.abs() + 1.0));
             prop_assert!((b.cutoffs[1] / a.cutoffs[1] / factor - 1.0).abs() < 1e-5);
-            prop_assert!((b.variances[0] / a.variances[0] / factor / factor - 1.0).abs() < 1e-5);
+            prop_assert!((b.explained_variance[0] / a.explained_variance[0] / factor / factor - 1.0).abs() < 1e-5);
         }
     }
 
     #[test]
-    fn a_sample_at_the_end_of_the_world_is_never_kept(seed in any::<u64>(), n in 20usize..60, at in 0usize..20) {
+    fn a_very_distant_sample_is_never_in_the_support(seed in any::<u64>(), n in 20usize..60, at in 0usize..20) {
         let (mut x, _, plane) = clustered(seed, n, 5, 0);
         let others = Matrix::from_vec(n - 1, 5, [&x.data()[..at * 5], &x.data()[(at + 1) * 5..]].concat());
         (0..5).for_each(|j| x[(at, j)] = 1e12 * (1.0 + j as f64));
@@ -111,10 +113,10 @@ proptest! {
             let config = Config::new(method, 2);
             let without = fit(&config, &source(&others), 1).unwrap();
             let model = fit(&config, &source(&x), 1).unwrap();
-            prop_assert!(!model.kept[at]);
-            // Nothing of it is left where the same others are kept; else a few of them come or go.
+            prop_assert!(!model.support[at]);
+            // It has no influence if the support of the other samples is equal; else a few of them enter or leave it.
             let (apart, off) = (sine(&model.components, &without.components), sine(&model.components, &plane));
-            let same = (0..n).filter(|&i| i != at).map(|i| model.kept[i]).eq(without.kept.iter().copied());
+            let same = (0..n).filter(|&i| i != at).map(|i| model.support[i]).eq(without.support.iter().copied());
             if same && method == Method::Robust {
                 prop_assert!(apart < 1e-5 && difference(&model.center, &without.center) < 1e-5, "{}", apart);
             }
@@ -124,8 +126,8 @@ proptest! {
     }
 
     #[test]
-    fn the_sum_of_sines_never_rises(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
-        let x = Numbers::new(seed).samples(n, features, 2);
+    fn the_sum_of_sines_never_increases(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
+        let x = TestRandom::new(seed).samples(n, features, 2);
         let mut config = Config::new(Method::Angular, 2);
         config.loss = Loss::Sine;
         for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
@@ -141,25 +143,27 @@ proptest! {
 fn solvers_agree_on_the_robust_method() {
     let (x, ..) = clustered(3, 90, 12, 20);
     let model = |solver| {
-        let config = Config { solver, tolerance: 1e-10, ..Config::new(Method::Robust, 2) };
+        let config = Config::new(Method::Robust, 2).with_solver(solver).with_tolerance(1e-10);
         fit(&config, &source(&x), 2).unwrap()
     };
     let scatter = model(Solver::Scatter);
     for solver in [Solver::Gram, Solver::Krylov] {
         let other = model(solver);
-        assert_eq!(scatter.kept, other.kept);
+        assert_eq!(scatter.support, other.support);
         assert!(sine(&scatter.components, &other.components) < 1e-6, "{}", solver.name());
     }
 }
 
-/// Whole numbers as in pictures: a plane with noise, and a cluster far from it.
+/// Integers as in images: a plane with noise, and a distant cluster.
 fn bytes(seed: u64, n: usize, features: usize, outliers: usize) -> Vec<u8> {
     let (x, ..) = clustered(seed, n, features, 0);
-    let mut numbers = Numbers::new(seed + 1);
+    let mut numbers = TestRandom::new(seed + 1);
     let mut data: Vec<u8> = x.data().iter().map(|v| (110.0 + 2.0 * v).round().clamp(0.0, 255.0) as u8).collect();
-    let away: Vec<f64> = (0..features).map(|_| 110.0 + 60.0 * numbers.normal().signum()).collect();
+    let direction: Vec<f64> = (0..features).map(|_| 110.0 + 60.0 * numbers.normal().signum()).collect();
     for row in data.chunks_exact_mut(features).rev().take(outliers) {
-        row.iter_mut().zip(&away).for_each(|(x, a)| *x = (a + 2.0 * numbers.normal()).round().clamp(0.0, 255.0) as u8);
+        row.iter_mut()
+            .zip(&direction)
+            .for_each(|(x, a)| *x = (a + 2.0 * numbers.normal()).round().clamp(0.0, 255.0) as u8);
     }
     data
 }
@@ -167,25 +171,25 @@ fn bytes(seed: u64, n: usize, features: usize, outliers: usize) -> Vec<u8> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Rounds within the n x n matrix and rounds by passes are the same method.
+    /// Rounds on the Gram matrix and rounds by passes give the same result.
     #[test]
-    fn the_matrix_and_passes_judge_alike(seed in 0..u64::MAX - 1, n in 40usize..300, d in 1usize..3) {
+    fn gram_and_pass_backends_agree(seed in 0..u64::MAX - 1, n in 40usize..300, d in 1usize..3) {
         let (features, outliers) = (400, n / 4);
         let data = bytes(seed, n, features, outliers);
-        let source = Memory::new(&data, n, features).unwrap();
-        let by = |solver| fit(&Config { solver, ..Config::new(Method::Robust, d) }, &source, 2).unwrap();
+        let source = SliceSource::new(&data, n, features).unwrap();
+        let by = |solver| fit(&Config::new(Method::Robust, d).with_solver(solver), &source, 2).unwrap();
         let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
-        prop_assert_eq!(&within.kept, &passes.kept);
-        prop_assert!(within.kept[n - outliers..].iter().all(|k| !k), "outliers are kept");
+        prop_assert_eq!(&within.support, &passes.support);
+        prop_assert!(within.support[n - outliers..].iter().all(|k| !k), "outliers are in the support");
         prop_assert!(within.passes < 6, "{} passes", within.passes);
         prop_assert!(difference(&within.center, &passes.center) < 1e-4);
-        // Each is sure of its own weights; those follow from rough steps, which end at a sine of 1e-3.
+        // Each subspace is certified for its own weights, which follow from approximate steps with a tolerance of 1e-3.
         let apart = sine(&within.components, &passes.components);
         prop_assert!(apart < 1e-3, "{} {} {}", apart, within.certificate.sine_bound, passes.certificate.sine_bound);
         for (a, b) in within.objective.iter().zip(&passes.objective) {
             prop_assert!((a - b).abs() < 1e-3 * a, "{:?} {:?}", within.objective, passes.objective);
         }
-        // The last sum comes from a pass in single precision.
+        // The last sum is computed by a pass in f32.
         prop_assert!(within.objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-5)), "{:?}", within.objective);
         let cutoffs = within.cutoffs.iter().zip(&passes.cutoffs);
         prop_assert!(cutoffs.clone().all(|(a, b)| (a - b).abs() < 1e-3 * b), "{:?}", cutoffs);
@@ -193,7 +197,7 @@ proptest! {
 }
 
 #[test]
-fn threads_do_not_change_a_bit_of_any_method() {
+fn models_of_all_methods_are_byte_identical_for_any_number_of_threads() {
     let (x, ..) = clustered(5, 700, 9, 200);
     for method in Method::ALL {
         let bytes = |threads| fit(&Config::new(method, 2), &source(&x), threads).unwrap().to_bytes().unwrap();
@@ -202,21 +206,21 @@ fn threads_do_not_change_a_bit_of_any_method() {
     }
 }
 
-/// Data of a narrow type against the same numbers in double precision.
-fn as_in_double_precision<T: BlockElement + Element>(data: &[T], n: usize) {
-    let doubles: Vec<f64> = data.iter().map(|x| x.widen()).collect();
+/// Compares data of a narrow element type with the same values as f64.
+fn equals_f64<T: BlockElement + Element>(data: &[T], n: usize) {
+    let as_f64: Vec<f64> = data.iter().map(|x| x.widen()).collect();
     let features = data.len() / n;
     for method in [Method::Robust, Method::Cells] {
         let config = Config::new(method, 2);
-        let narrow = fit(&config, &Memory::new(data, n, features).unwrap(), 1).unwrap();
-        let wide = fit(&config, &Memory::new(&doubles, n, features).unwrap(), 1).unwrap();
+        let narrow = fit(&config, &SliceSource::new(data, n, features).unwrap(), 1).unwrap();
+        let wide = fit(&config, &SliceSource::new(&as_f64, n, features).unwrap(), 1).unwrap();
         let what = format!("{} {}", T::TYPE, method.name());
-        let size = wide.variances[0].sqrt();
-        assert_eq!(narrow.kept, wide.kept, "{what}");
+        let size = wide.explained_variance[0].sqrt();
+        assert_eq!(narrow.support, wide.support, "{what}");
         let near = |name: &str, off: f64, allowed: f64| assert!(off < allowed, "{what}: {name} is off by {off:e}");
         near("the subspace", sine(&narrow.components, &wide.components), 1e-5);
         near("the center", difference(&narrow.center, &wide.center) / size, 1e-8);
-        for (a, b) in narrow.variances.iter().zip(&wide.variances) {
+        for (a, b) in narrow.explained_variance.iter().zip(&wide.explained_variance) {
             near("a variance", (a / b - 1.0).abs(), 1e-5);
         }
         for (a, b) in narrow.cutoffs.iter().zip(&wide.cutoffs) {
@@ -226,20 +230,20 @@ fn as_in_double_precision<T: BlockElement + Element>(data: &[T], n: usize) {
 }
 
 #[test]
-fn every_type_of_number_serves() {
+fn every_element_type_gives_the_same_model() {
     let n = 80;
     let (x, ..) = clustered(8, n, 10, 20);
     let singles: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
-    as_in_double_precision(&singles, n);
+    equals_f64(&singles, n);
     let (least, most) = x.data().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
     let level = |v: &f64, levels: f64| levels * (v - least) / (most - least);
-    as_in_double_precision(&x.data().iter().map(|v| level(v, 65_535.0) as u16).collect::<Vec<u16>>(), n);
-    as_in_double_precision(&bytes(8, n, 10, 20), n);
+    equals_f64(&x.data().iter().map(|v| level(v, 65_535.0) as u16).collect::<Vec<u16>>(), n);
+    equals_f64(&bytes(8, n, 10, 20), n);
 }
 
 #[test]
-fn a_hyperplane_with_most_samples_is_found_and_said() {
-    let mut numbers = Numbers::new(4);
+fn a_hyperplane_with_most_samples_is_found_and_reported() {
+    let mut numbers = TestRandom::new(4);
     let n = 40;
     let mut x = Matrix::zeros(n, 3);
     for i in 0..n {
@@ -248,48 +252,49 @@ fn a_hyperplane_with_most_samples_is_found_and_said() {
             x[(i, 2)] = 0.0;
         }
     }
-    // Along the pair (35, 36) nothing is special; along a pair of samples that differ off the plane alone, it is.
+    // The projection along the pair (35, 36) has spread; along a pair that differs only off the plane it has none.
     (0..2).for_each(|j| x[(39, j)] = x[(0, j)]);
     let config = with_pairs(vec![[35, 36], [1, 2], [39, 0], [4, 9]]);
     let model = fit(&config, &source(&x), 1).unwrap();
     assert!(model.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")), "{:?}", model.warnings);
-    assert!(model.kept[..30].iter().all(|&k| k) && model.kept[30..].iter().all(|&k| !k));
+    assert!(model.support[..30].iter().all(|&k| k) && model.support[30..].iter().all(|&k| !k));
 }
 
 #[test]
-fn what_cannot_be_asked_is_refused_with_numbers() {
-    let x = Numbers::new(1).samples(4, 6, 2);
-    let refused = |config: &Config, x: &Matrix, words: &[&str]| match fit(config, &source(x), 1) {
-        Err(Error::Asked(message) | Error::Data(message)) => {
+fn invalid_arguments_are_rejected_with_numbers() {
+    let x = TestRandom::new(1).samples(4, 6, 2);
+    let rejected = |config: &Config, x: &Matrix, words: &[&str]| match fit(config, &source(x), 1) {
+        Err(error @ (Error::InvalidArgument { .. } | Error::InvalidData(_))) => {
+            let message = message_of(&error);
             assert!(words.iter().all(|word| message.contains(word)), "{message}");
         }
         other => panic!("{other:?}"),
     };
-    refused(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "at least 5"]);
-    let x = Numbers::new(1).samples(12, 6, 2);
-    refused(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
-    refused(&with_pairs(vec![]), &x, &["empty"]);
+    rejected(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "at least 5"]);
+    let x = TestRandom::new(1).samples(12, 6, 2);
+    rejected(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
+    rejected(&with_pairs(vec![]), &x, &["empty"]);
     let same = Matrix::from_vec(12, 6, x.row(0).iter().copied().cycle().take(72).collect());
-    refused(&Config::new(Method::Robust, 2), &same, &["are equal"]);
-    refused(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
-    for share in [0.0, 1.0, -0.5, f64::NAN] {
-        refused(&Config::new(Method::Robust, Components::Share(share)), &x, &["share"]);
+    rejected(&Config::new(Method::Robust, 2), &same, &["are equal"]);
+    rejected(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
+    for fraction in [0.0, 1.0, -0.5, f64::NAN] {
+        rejected(&Config::new(Method::Robust, ComponentCount::VarianceFraction(fraction)), &x, &["share"]);
     }
     let mut config = Config::new(Method::Pca, 2);
     config.loss = Loss::Sine;
-    refused(&config, &x, &["sines"]);
+    rejected(&config, &x, &["sines"]);
 }
 
 #[test]
-fn scaling_frees_from_units_and_is_undone() {
-    let x = Numbers::new(6).samples(80, 5, 2);
+fn scaling_removes_units_and_is_inverted() {
+    let x = TestRandom::new(6).samples(80, 5, 2);
     let units = [1.0, 1e-3, 1e4, 7.0, 0.2];
     let mixed = Matrix::from_vec(80, 5, x.data().iter().enumerate().map(|(i, v)| v * units[i % 5]).collect());
     let mut config = Config::new(Method::Robust, 2);
     config.scaling = Scaling::Mad;
     let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&mixed), 1).unwrap());
     assert!(sine(&a.components, &b.components) < 1e-6);
-    assert_eq!(a.kept, b.kept);
+    assert_eq!(a.support, b.support);
     let reconstructed = |model: &steradian::Model, x: &Matrix| {
         let mut out = Vec::new();
         source(x)
@@ -309,8 +314,8 @@ fn scaling_frees_from_units_and_is_undone() {
 }
 
 #[test]
-fn a_feature_without_scale_is_named_or_left() {
-    let mut x = Numbers::new(6).samples(30, 4, 2);
+fn a_feature_with_zero_mad_is_reported_or_unscaled() {
+    let mut x = TestRandom::new(6).samples(30, 4, 2);
     (0..30).for_each(|i| x[(i, 2)] = 5.0);
     let mut config = Config::new(Method::Robust, 2);
     config.scaling = Scaling::Mad;
@@ -329,45 +334,52 @@ fn a_feature_without_scale_is_named_or_left() {
 }
 
 #[test]
-fn bad_cells_are_cleaned_and_robust_scores_see_past_them() {
-    let mut numbers = Numbers::new(12);
+fn bad_cells_are_cleaned_and_do_not_affect_robust_scores() {
+    let mut numbers = TestRandom::new(12);
     let x = numbers.samples(150, 40, 2);
-    let truth = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
-    let mut hit = x.clone();
+    let clean_fit = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
+    let mut contaminated = x.clone();
     let mut bad = vec![false; 150 * 40];
     for (cell, bad) in bad.iter_mut().enumerate() {
         if numbers.uniform() < 0.08 {
             *bad = true;
-            hit.data_mut()[cell] += if numbers.uniform() < 0.5 { 60.0 } else { -60.0 };
+            contaminated.data_mut()[cell] += if numbers.uniform() < 0.5 { 60.0 } else { -60.0 };
         }
     }
-    let model = fit(&Config::new(Method::Cells, 2), &source(&hit), 2).unwrap();
+    let model = fit(&Config::new(Method::Cells, 2), &source(&contaminated), 2).unwrap();
     assert_eq!(model.config.cells, Cells::Clean);
-    assert!(sine(&model.components, &truth.components) < 0.05, "{}", sine(&model.components, &truth.components));
+    assert!(
+        sine(&model.components, &clean_fit.components) < 0.05,
+        "{}",
+        sine(&model.components, &clean_fit.components)
+    );
     let share = model.cells.as_ref().unwrap().share;
     assert!((0.07..0.12).contains(&share), "{share}");
-    let robust = fit(&Config::new(Method::Robust, 2), &source(&hit), 2).unwrap();
-    assert!(sine(&robust.components, &truth.components) > 0.1, "the case is hard for whole samples");
-    source(&hit)
+    let robust = fit(&Config::new(Method::Robust, 2), &source(&contaminated), 2).unwrap();
+    assert!(
+        sine(&robust.components, &clean_fit.components) > 0.1,
+        "the case is hard for methods without cell cleaning"
+    );
+    source(&contaminated)
         .visit(0..150, &mut |block| {
             let found = model.bad_cells_block(&block)?.unwrap();
-            let hits = found.iter().zip(&bad).filter(|(f, b)| **f && **b).count();
-            assert!(hits as f64 > 0.99 * bad.iter().filter(|b| **b).count() as f64);
+            let detected = found.iter().zip(&bad).filter(|(f, b)| **f && **b).count();
+            assert!(detected as f64 > 0.99 * bad.iter().filter(|b| **b).count() as f64);
             let (plain, robust) = (model.transform_block(&block)?, model.robust_transform_block(&block)?);
-            let mut wanted = Vec::new();
+            let mut expected = Vec::new();
             source(&x).visit(0..150, &mut |clean| {
-                wanted = model.transform_block(&clean)?;
+                expected = model.transform_block(&clean)?;
                 Ok(())
             })?;
-            assert!(difference(&robust, &wanted) < 2.0, "{}", difference(&robust, &wanted));
-            assert!(difference(&plain, &wanted) > 10.0);
+            assert!(difference(&robust, &expected) < 2.0, "{}", difference(&robust, &expected));
+            assert!(difference(&plain, &expected) > 10.0);
             Ok(())
         })
         .unwrap();
 }
 
 #[test]
-fn flags_follow_the_two_distances() {
+fn flags_follow_from_the_two_distances() {
     let (x, ..) = clustered(21, 200, 12, 40);
     let model = fit(&Config::new(Method::Robust, 2), &source(&x), 1).unwrap();
     source(&x)
@@ -383,33 +395,33 @@ fn flags_follow_the_two_distances() {
             Ok(())
         })
         .unwrap();
-    // With as many components as features nothing is orthogonal.
+    // With as many components as features there is no orthogonal distance.
     let whole = fit(&Config::new(Method::Angular, 12), &source(&x), 1).unwrap();
     assert!(whole.cutoffs[1].is_nan());
 }
 
 #[test]
 fn the_number_of_components_is_found() {
-    let x = Numbers::new(31).samples(120, 20, 3);
-    let auto = fit(&Config::new(Method::Robust, Components::Auto), &source(&x), 1).unwrap();
-    assert_eq!(auto.n_components(), 3, "{:?}", auto.chosen);
-    let share = fit(&Config::new(Method::Robust, Components::Share(0.5)), &source(&x), 1).unwrap();
-    assert!(share.n_components() <= 3 && share.chosen.is_some() && share.total_variance.is_some());
+    let x = TestRandom::new(31).samples(120, 20, 3);
+    let auto = fit(&Config::new(Method::Robust, ComponentCount::Auto), &source(&x), 1).unwrap();
+    assert_eq!(auto.n_components(), 3, "{:?}", auto.n_components_reason);
+    let by_fraction = fit(&Config::new(Method::Robust, ComponentCount::VarianceFraction(0.5)), &source(&x), 1).unwrap();
+    assert!(by_fraction.n_components() <= 3 && share.n_components_reason.is_some() && share.total_variance.is_some());
     let again = steradian::Model::from_bytes(&auto.to_bytes().unwrap()).unwrap();
     assert_eq!(again, auto);
 }
 
 #[test]
-fn a_screen_serves_alone() {
+fn a_screen_can_be_used_without_a_fit() {
     let (x, ..) = clustered(17, 100, 8, 30);
     let runner = Local::new(2).unwrap();
-    let found = steradian::screen(&Config::new(Method::Robust, 2), &source(&x), &runner).unwrap();
-    assert!(found.kept[70..].iter().all(|k| !k) && found.kept[..70].iter().filter(|k| **k).count() > 55);
+    let found = steradian::fit::screen(&Config::new(Method::Robust, 2), &source(&x), &runner).unwrap();
+    assert!(found.support[70..].iter().all(|k| !k) && found.support[..70].iter().filter(|k| **k).count() > 55);
     assert!(found.measures[70..].iter().all(|o| *o > 10.0));
-    let cone = steradian::screen(&Config::new(Method::Tae, 2), &source(&x), &runner).unwrap();
+    let cone = steradian::fit::screen(&Config::new(Method::Tae, 2), &source(&x), &runner).unwrap();
     let model = fit(&Config::new(Method::Tae, 2), &source(&x), 1).unwrap();
-    assert_eq!(cone.kept, model.kept);
-    assert!(cone.measures.iter().zip(&cone.kept).all(|(angle, kept)| *kept == (*angle <= 60.0)));
+    assert_eq!(cone.support, model.support);
+    assert!(cone.measures.iter().zip(&cone.support).all(|(angle, support)| *support == (*angle <= 60.0)));
     let new = found.measure(&source(&x), &runner).unwrap();
     assert!(difference(&new, &found.measures) < 1e-9);
 }

@@ -1,13 +1,15 @@
-//! Every solver gives the same answer: tall, wide, rank-deficient, in every element type, and its certificate holds.
+//! Every solver gives the same result for tall, wide and rank-deficient data of every element type, and its certificate
+//! holds.
 
-use crate::common::{Numbers, difference, fit, product, sine, source};
-use steradian::{BlockElement, Center, Config, Matrix, Memory, Method, Model, Solver};
+use crate::common::{TestRandom, difference, fit, product, sine, source};
+use steradian::data::BlockElement;
+use steradian::{Center, Config, Matrix, Method, Model, SliceSource, Solver};
 
 const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
 
 fn models<T: BlockElement>(data: &[T], n: usize, features: usize, config: &Config) -> Vec<Model> {
-    let source = Memory::new(data, n, features).unwrap();
-    SOLVERS.map(|solver| fit(&Config { solver, ..config.clone() }, &source, 2).unwrap()).into()
+    let source = SliceSource::new(data, n, features).unwrap();
+    SOLVERS.map(|solver| fit(&config.clone().with_solver(solver), &source, 2).unwrap()).into()
 }
 
 fn agree(models: &[Model], tolerance: f64, what: &str) {
@@ -17,11 +19,11 @@ fn agree(models: &[Model], tolerance: f64, what: &str) {
         assert!(off < tolerance, "{what}: {:?} is off by {off:e}", model.solver);
         let entries = difference(model.components.data(), models[0].components.data());
         assert!(entries < 100.0 * tolerance, "{what}: signs of {:?}, {entries:e}", model.solver);
-        let spread = models[0].variances[0].sqrt();
+        let spread = models[0].explained_variance[0].sqrt();
         assert!(difference(&model.center, &models[0].center) < 1e-6 * spread, "{what}: center of {:?}", model.solver);
-        assert_eq!(model.kept, models[0].kept, "{what}: {:?}", model.solver);
+        assert_eq!(model.support, models[0].support, "{what}: {:?}", model.solver);
         assert_eq!(model.cone, models[0].cone, "{what}: {:?}", model.solver);
-        for (a, b) in model.variances.iter().zip(&models[0].variances) {
+        for (a, b) in model.explained_variance.iter().zip(&models[0].explained_variance) {
             assert!((a / b - 1.0).abs() < 1e-5, "{what}: variances of {:?}", model.solver);
         }
     }
@@ -30,13 +32,13 @@ fn agree(models: &[Model], tolerance: f64, what: &str) {
 #[test]
 fn tall_wide_and_deficient_in_every_type() {
     let deficient = {
-        let mut numbers = Numbers::new(11);
+        let mut numbers = TestRandom::new(11);
         product(&numbers.matrix(90, 4), &numbers.matrix(4, 50))
     };
     let shapes = [
-        ("tall", Numbers::new(1).samples(700, 12, 3)),
-        ("wide", Numbers::new(2).samples(40, 900, 3)),
-        ("square", Numbers::new(3).samples(64, 64, 3)),
+        ("tall", TestRandom::new(1).samples(700, 12, 3)),
+        ("wide", TestRandom::new(2).samples(40, 900, 3)),
+        ("square", TestRandom::new(3).samples(64, 64, 3)),
         ("rank 4", deficient),
     ];
     for (name, x) in &shapes {
@@ -44,7 +46,8 @@ fn tall_wide_and_deficient_in_every_type() {
         let single: Vec<f32> = x.data().iter().map(|&v| v as f32).collect();
         let words: Vec<u16> = x.data().iter().map(|&v| (v * 500.0 + 20_000.0).clamp(0.0, 65_535.0) as u16).collect();
         let bytes: Vec<u8> = x.data().iter().map(|&v| (v * 5.0 + 128.0).clamp(0.0, 255.0) as u8).collect();
-        // Methods that fit more than once take weights from rough answers; tests/suite/robust.rs holds their solvers together.
+        // Methods that fit more than once compute weights from approximate solutions; tests/suite/robust.rs covers
+        // them.
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             let mut config = Config::new(method, 3);
             config.tolerance = 1e-9;
@@ -56,10 +59,10 @@ fn tall_wide_and_deficient_in_every_type() {
     }
 }
 
-/// Beyond the dimension up to which all eigenvectors are found, the matrices are iterated on.
+/// Above the largest dimension of a full decomposition, the solvers iterate on the matrix.
 #[test]
-fn large_matrices_are_iterated_to_the_same_answer() {
-    let x = Numbers::new(4).samples(800, 600, 4);
+fn large_matrices_are_iterated_to_the_same_result() {
+    let x = TestRandom::new(4).samples(800, 600, 4);
     let mut config = Config::new(Method::Angular, 3);
     config.tolerance = 1e-9;
     agree(&models(x.data(), 800, 600, &config), 1e-8, "800 x 600");
@@ -67,7 +70,7 @@ fn large_matrices_are_iterated_to_the_same_answer() {
 
 #[test]
 fn pca_is_the_eigenproblem_of_the_covariance() {
-    let x = Numbers::new(6).samples(60, 5, 2);
+    let x = TestRandom::new(6).samples(60, 5, 2);
     let model = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
     let mut covariance = Matrix::zeros(5, 5);
     for i in 0..60 {
@@ -80,16 +83,16 @@ fn pca_is_the_eigenproblem_of_the_covariance() {
     for k in 0..2 {
         let q = Matrix::from_vec(5, 1, model.components.row(k).to_vec());
         let image = product(&covariance, &q);
-        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.variances[k]).collect();
-        assert!(difference(image.data(), &scaled) < 1e-10 * model.variances[0]);
+        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.explained_variance[k]).collect();
+        assert!(difference(image.data(), &scaled) < 1e-10 * model.explained_variance[0]);
     }
-    assert_eq!(model.shares, None);
-    assert_eq!(model.n_kept(), 60);
+    assert_eq!(model.angular_eigenvalues, None);
+    assert_eq!(model.n_support(), 60);
 }
 
 #[test]
-fn every_center_is_what_it_says() {
-    let x = Numbers::new(7).samples(31, 4, 2);
+fn every_center_equals_its_definition() {
+    let x = TestRandom::new(7).samples(31, 4, 2);
     let found = |center: Center| {
         let mut config = Config::new(Method::Ae, 1);
         config.center = center;
@@ -107,11 +110,11 @@ fn every_center_is_what_it_says() {
     assert_eq!(found(Center::Given(given.clone())), given);
 }
 
-/// The true sine, against a dense answer, never exceeds the bound; a gap that is too small is said.
+/// The true sine never exceeds the bound.
 #[test]
 fn the_bound_holds_from_wide_to_narrow_gaps() {
     for (k, gap) in [1.0, 1e-1, 1e-2, 1e-3, 1e-5].into_iter().enumerate() {
-        let mut numbers = Numbers::new(100 + k as u64);
+        let mut numbers = TestRandom::new(100 + k as u64);
         // Rows +-s_j along orthogonal axes: the eigenvalues of the uncentered scatter are known.
         let features = 40;
         let rotation = numbers.rotation(features);
@@ -127,12 +130,12 @@ fn the_bound_holds_from_wide_to_narrow_gaps() {
                 x[(2 * j + 1, i)] = -x[(2 * j, i)];
             }
         }
-        let truth = Matrix::from_vec(2, features, rotation.data()[..2 * features].to_vec());
+        let exact = Matrix::from_vec(2, features, rotation.data()[..2 * features].to_vec());
         for solver in SOLVERS {
             let mut config = Config::new(Method::Pca, 2);
             config.solver = solver;
             let model = fit(&config, &source(&x), 2).unwrap();
-            let off = sine(&model.components, &truth);
+            let off = sine(&model.components, &exact);
             let bound = model.certificate.sine_bound;
             assert!(off <= bound + 1e-13, "{solver:?}, gap {gap}: sine {off:e}, bound {bound:e}");
             assert!(model.certificate.converged, "{solver:?}, gap {gap}: bound {bound:e}");
@@ -141,8 +144,8 @@ fn the_bound_holds_from_wide_to_narrow_gaps() {
 }
 
 #[test]
-fn no_gap_is_said() {
-    // Two pairs of equal eigenvalues: one component of the first pair alone means nothing.
+fn a_missing_gap_is_reported() {
+    // Two equal eigenvalues: a single component is not defined.
     let x = Matrix::from_vec(4, 2, vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0]);
     let model = fit(&Config::new(Method::Pca, 1), &source(&x), 1).unwrap();
     assert!(!model.certificate.converged);

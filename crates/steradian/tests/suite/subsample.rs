@@ -1,13 +1,15 @@
-//! Variances of many samples come from a random share of them, whatever the order of the samples.
+//! Variances of many samples are computed from a random subsample, for any order of the samples.
 
-use crate::common::{Numbers, fit};
-use steradian::{Certificate, Config, Found, Local, Matrix, Memory, Method, Model, assemble};
+use crate::common::{TestRandom, fit};
+use steradian::fit::assemble;
+use steradian::model::Certificate;
+use steradian::{Config, Found, Local, Matrix, Method, Model, SliceSource};
 
 const SAMPLES: usize = 2_200_000;
 
 /// Samples along the first feature, every third of them with a standard deviation of 1 and the others of 6.
 fn periodic() -> Vec<f32> {
-    let mut numbers = Numbers::new(5);
+    let mut numbers = TestRandom::new(5);
     let mut data = Vec::with_capacity(2 * SAMPLES);
     for i in 0..SAMPLES {
         let spread = if i % 3 == 0 { 1.0 } else { 6.0 };
@@ -16,10 +18,10 @@ fn periodic() -> Vec<f32> {
     data
 }
 
-/// The same samples in an order without period.
+/// These samples in random order.
 fn shuffled(data: &[f32]) -> Vec<f32> {
     let mut rows: Vec<[f32; 2]> = data.as_chunks::<2>().0.to_vec();
-    let mut numbers = Numbers::new(6);
+    let mut numbers = TestRandom::new(6);
     for i in (1..rows.len()).rev() {
         rows.swap(i, (numbers.next() % (i as u64 + 1)) as usize);
     }
@@ -35,20 +37,24 @@ fn subsample_of(model: &Model) -> usize {
 #[test]
 fn variances_do_not_depend_on_a_period_of_the_samples() {
     let (data, config) = (periodic(), Config::new(Method::Ae, 1));
-    let source = Memory::new(&data, SAMPLES, 2).unwrap();
+    let source = SliceSource::new(&data, SAMPLES, 2).unwrap();
     let model = fit(&config, &source, 2).unwrap();
     let other = shuffled(&data);
-    let expected = fit(&config, &Memory::new(&other, SAMPLES, 2).unwrap(), 2).unwrap().variances[0];
+    let expected = fit(&config, &SliceSource::new(&other, SAMPLES, 2).unwrap(), 2).unwrap().explained_variance[0];
     // The standard error of a variance from a million samples is about 0.15 %, and both draws differ.
-    assert!((model.variances[0] / expected - 1.0).abs() < 0.01, "{} instead of {expected}", model.variances[0]);
+    assert!(
+        (model.explained_variance[0] / expected - 1.0).abs() < 0.01,
+        "{} instead of {expected}",
+        model.explained_variance[0]
+    );
     let used = subsample_of(&model);
     assert!(used.abs_diff(1 << 20) < 5_000, "{used} samples");
     let alone = fit(&config, &source, 1).unwrap();
-    assert_eq!((&alone.variances, &alone.warnings), (&model.variances, &model.warnings));
-    let reseeded = fit(&Config { seed: 1, ..config }, &source, 2).unwrap();
-    assert_ne!(reseeded.variances, model.variances);
-    assert!((reseeded.variances[0] / expected - 1.0).abs() < 0.01);
-    // The same of a subspace that was found elsewhere.
+    assert_eq!((&alone.explained_variance, &alone.warnings), (&model.explained_variance, &model.warnings));
+    let reseeded = fit(&config.with_seed(1), &source, 2).unwrap();
+    assert_ne!(reseeded.explained_variance, model.explained_variance);
+    assert!((reseeded.explained_variance[0] / expected - 1.0).abs() < 0.01);
+    // The variance of a subspace that was computed by another method.
     let found = Found {
         center: vec![0.0; 2],
         vectors: Matrix::from_vec(2, 1, vec![1.0, 0.0]),
@@ -59,14 +65,14 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     };
     let runner = Local::new(2).unwrap();
     let assembled = assemble(&Config::new(Method::Ae, 1), found, 0, &source, &runner).unwrap();
-    assert!((assembled.variances[0] / expected - 1.0).abs() < 0.01, "{}", assembled.variances[0]);
+    assert!((assembled.explained_variance[0] / expected - 1.0).abs() < 0.01, "{}", assembled.explained_variance[0]);
     assert_eq!(subsample_of(&assembled), used);
 }
 
 #[test]
-fn all_samples_count_where_they_are_not_too_many() {
+fn all_samples_are_used_up_to_the_limit() {
     let data = periodic();
     let few = 1 << 20;
-    let model = fit(&Config::new(Method::Ae, 1), &Memory::new(&data[..2 * few], few, 2).unwrap(), 2).unwrap();
+    let model = fit(&Config::new(Method::Ae, 1), &SliceSource::new(&data[..2 * few], few, 2).unwrap(), 2).unwrap();
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
 }

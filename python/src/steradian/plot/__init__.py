@@ -1,6 +1,6 @@
-"""Plots on matplotlib: each function takes one axes, draws on it and returns it.
+"""Plots with matplotlib: each function draws on one axes and returns it.
 
-Without an axes they draw on a new figure. matplotlib is needed only here: ``pip install steradian[plot]``.
+Without an axes they draw on a new figure. Only this module requires matplotlib: ``pip install steradian[plot]``.
 """
 
 from steradian.plot._components import components

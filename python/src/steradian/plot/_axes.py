@@ -1,4 +1,4 @@
-"""The axes that a plot draws on, and the colours that mean the same in all plots."""
+"""The axes of a plot, and the colors of the flags in all plots."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FLAG_STYLES = {
     "orthogonal": ("#dd8452", "^"),
     "bad_leverage": ("#c44e52", "D"),
 }
-"""Colour and marker of each flag; the shapes tell them apart without colours."""
-CUTOFF_COLOUR = "#555555"
+"""Color and marker of each flag; the markers distinguish them without colors."""
+CUTOFF_COLOR = "#555555"
 
 
 def axes(ax: Axes | None) -> Axes:
@@ -24,11 +24,11 @@ def axes(ax: Axes | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        msg = "plots need matplotlib; pip install steradian[plot]"
+        msg = "plots require matplotlib; install it with pip install steradian[plot]"
         raise ImportError(msg) from error
     return plt.subplots(layout="constrained")[1]
 
 
 def words(flag: str) -> str:
-    """A flag as it reads in a legend."""
+    """The text of a flag in a legend."""
     return flag.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The outlier map: distance along the subspace against distance from it (Hubert, Rousseeuw and Vanden Branden 2005)."""
+"""The outlier map: orthogonal distance over score distance (Hubert, Rousseeuw and Vanden Branden 2005)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steradian.plot._axes import CUTOFF_COLOUR, FLAG_STYLES, axes, words
+from steradian.plot._axes import CUTOFF_COLOR, FLAG_STYLES, axes, words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 def outlier_map(
     diagnosis: Diagnosis, *, ax: Axes | None = None, label: int = 3, names: Sequence[Any] | None = None
 ) -> Axes:
-    """Draw every sample by its two distances, with the cutoffs that part the flags.
+    """Draw the orthogonal distance of each sample over its score distance, with the cutoffs.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        From an estimator's `diagnose`.
+        The result of `diagnose` of an estimator.
     ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; those of a new figure by default.
     label : int, default=3
-        How many of the worst samples are named.
+        Number of the most extreme samples that are labeled.
     names : sequence, optional
-        A name for each sample; its index by default.
+        One label per sample; its index by default.
 
     Returns
     -------
@@ -38,17 +38,17 @@ def outlier_map(
     """
     ax = axes(ax)
     across, up = diagnosis.score_distance, diagnosis.orthogonal_distance
-    for flag, (colour, marker) in FLAG_STYLES.items():
+    for flag, (color, marker) in FLAG_STYLES.items():
         here = diagnosis.flag == flag
         if here.any():
             text = f"{words(flag)} ({here.sum()})"
-            ax.scatter(across[here], up[here], s=18, c=colour, marker=marker, alpha=0.8, linewidths=0, label=text)
+            ax.scatter(across[here], up[here], s=18, c=color, marker=marker, alpha=0.8, linewidths=0, label=text)
     for cutoff, line in ((diagnosis.score_cutoff, ax.axvline), (diagnosis.orthogonal_cutoff, ax.axhline)):
         if np.isfinite(cutoff):
-            line(cutoff, color=CUTOFF_COLOUR, linewidth=1, linestyle="--", zorder=0)
+            line(cutoff, color=CUTOFF_COLOR, linewidth=1, linestyle="--", zorder=0)
     middle = 0.5 * float(np.max(across, initial=0.0))
     for sample in diagnosis.worst(label):
-        # A name near the right edge goes to the left of its sample, where there is room.
+        # A label near the right edge is drawn to the left of its sample, where there is space.
         left = across[sample] > middle
         ax.annotate(
             str(sample if names is None else names[sample]),
@@ -59,7 +59,7 @@ def outlier_map(
             ha="right" if left else "left",
         )
     ax.set(xlabel="score distance", ylabel="orthogonal distance", title="Outlier map")
-    # Room for the names of the farthest.
+    # Space for the labels of the farthest samples.
     ax.set_xlim(0, 1.08 * ax.get_xlim()[1])
     ax.set_ylim(0, 1.08 * ax.get_ylim()[1])
     ax.legend(frameon=False, fontsize="small")

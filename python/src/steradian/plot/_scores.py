@@ -1,4 +1,4 @@
-"""Scores along two components, outliers marked."""
+"""Scatter plot of the scores along two components, with flags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steradian.plot._axes import CUTOFF_COLOUR, FLAG_STYLES, axes, words
+from steradian.plot._axes import CUTOFF_COLOR, FLAG_STYLES, axes, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,22 +22,22 @@ def score_pairs(
     ax: Axes | None = None,
     robust_scores: bool | None = None,
 ) -> Axes:
-    """Draw samples by their scores along two components, marked by their flags.
+    """Draw the scores of samples along two components, colored by flag.
 
-    The ellipse is where the score distance reaches its cutoff when all other scores are 0.
+    On the ellipse the score distance equals its cutoff if all other scores are 0.
 
     Parameters
     ----------
     estimator : AngularEmbedding or PCA
-        Fitted, of at least two components.
+        A fitted estimator with at least two components.
     X : samples
         As for `transform`.
     pair : (int, int), default=(0, 1)
-        The components, counted from 0.
+        Indices of the components, from 0.
     ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; those of a new figure by default.
     robust_scores : bool, optional
-        Whether to draw robust scores; by default the model decides, as in `transform`.
+        Draw robust scores; None is the default of the model, as in `transform`.
 
     Returns
     -------
@@ -46,21 +46,21 @@ def score_pairs(
     diagnosis = estimator.diagnose(X)
     across, up = pair
     if not (0 <= across < estimator.n_components_ and 0 <= up < estimator.n_components_):
-        msg = f"pair = {pair} is not among the {estimator.n_components_} components of the model; count from 0"
+        msg = f"pair = {pair} exceeds the {estimator.n_components_} components of the model; count from 0"
         raise ValueError(msg)
     samples = estimator._samples(X)
     scores = estimator._model.transform(samples, robust_scores=robust_scores)
     ax = axes(ax)
-    for flag, (colour, marker) in FLAG_STYLES.items():
+    for flag, (color, marker) in FLAG_STYLES.items():
         here = diagnosis.flag == flag
         if here.any():
             text = f"{words(flag)} ({here.sum()})"
             x, y = scores[here, across], scores[here, up]
-            ax.scatter(x, y, s=18, c=colour, marker=marker, alpha=0.8, linewidths=0, label=text)
+            ax.scatter(x, y, s=18, c=color, marker=marker, alpha=0.8, linewidths=0, label=text)
     if np.isfinite(diagnosis.score_cutoff):
         round_ = np.linspace(0, 2 * np.pi, 200)
         radii = diagnosis.score_cutoff * np.sqrt(estimator.explained_variance_[[across, up]])
-        ax.plot(radii[0] * np.cos(round_), radii[1] * np.sin(round_), "--", color=CUTOFF_COLOUR, linewidth=1, zorder=0)
+        ax.plot(radii[0] * np.cos(round_), radii[1] * np.sin(round_), "--", color=CUTOFF_COLOR, linewidth=1, zorder=0)
     ax.set(xlabel=f"component {across}", ylabel=f"component {up}", title="Scores")
     ax.legend(frameon=False, fontsize="small")
     return ax

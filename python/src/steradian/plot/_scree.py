@@ -1,4 +1,4 @@
-"""The scree plot: how much each component holds."""
+"""The scree plot: angular eigenvalues and explained-variance ratios."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 
 def scree(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw angular shares and shares of the robust variance, component by component.
+    """Draw angular eigenvalues and explained-variance ratios per component, in percent.
 
-    Angular shares are mean squared cosines, blind to lengths; variance shares see lengths but not outliers. Where they
-    disagree, a direction is common but short, or rare but long. Variances are drawn relative to the total where it
-    is known, else to their own sum. Classical PCA has no angular shares.
+    Angular eigenvalues are mean squared cosines and do not depend on norms; robust variances do. They differ for a
+    direction of many samples of small norm, or of few samples of large norm. Variances are divided by the total
+    variance, or by their sum if a model file has no total. Classical PCA has no angular eigenvalues.
 
     Parameters
     ----------
     estimator : AngularEmbedding or PCA
-        Fitted.
+        A fitted estimator.
     ax : matplotlib axes, optional
-        Where to draw; a new figure by default.
+        The axes to draw on; those of a new figure by default.
 
     Returns
     -------
@@ -33,17 +33,18 @@ def scree(estimator: Any, *, ax: Axes | None = None) -> Axes:
     """
     check_is_fitted(estimator)
     ax = axes(ax)
-    place = np.arange(1, estimator.n_components_ + 1)
+    number = np.arange(1, estimator.n_components_ + 1)
     try:
-        variances, of = estimator.explained_variance_ratio_, "total variance"
+        ratio, label = estimator.explained_variance_ratio_, "explained variance"
     except AttributeError:
-        variances, of = estimator.explained_variance_ / estimator.explained_variance_.sum(), "variance of all shown"
-    shares = getattr(estimator, "angular_shares_", None)
-    if shares is not None:
-        ax.bar(place, 100 * shares, width=0.6, color="#a6bddb", label="angular share")
-    ax.plot(place, 100 * variances, "o-", color="#c44e52", label=f"share of the {of}")
-    ax.set(xlabel="component", ylabel="share (%)", title="Scree plot")
-    ax.set_xticks(place)
+        ratio = estimator.explained_variance_ / estimator.explained_variance_.sum()
+        label = "explained variance (of the components)"
+    eigenvalues = getattr(estimator, "angular_eigenvalues_", None)
+    if eigenvalues is not None:
+        ax.bar(number, 100 * eigenvalues, width=0.6, color="#a6bddb", label="angular eigenvalue")
+    ax.plot(number, 100 * ratio, "o-", color="#c44e52", label=label)
+    ax.set(xlabel="component", ylabel="percentage", title="Scree plot")
+    ax.set_xticks(number)
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False, fontsize="small")
     return ax

@@ -1,35 +1,35 @@
-//! The built-in scene: a room, slow light, sensor noise and people, from a fixed seed, with the truth beside it.
+//! The built-in scene: a room with slow illumination changes, sensor noise and people, from a fixed seed, with ground truth.
 //!
-//! A frame is `room.surface * lamp(t) + room.daylight * day(t)`, people over it, noise on top. The empty frame at the
-//! same light and the pixels that people cover are kept as truth.
+//! A frame is `room.surface * lamp(t) + room.daylight * day(t)`, covered by people, plus noise. The ground truth is the
+//! background under the illumination of the frame and the pixels that people cover.
 
 mod people;
 mod room;
 
 use std::f64::consts::TAU;
 
-/// Pixels across.
+/// Width of a frame, in pixels.
 pub const WIDTH: usize = 128;
-/// Pixels down.
+/// Height of a frame, in pixels.
 pub const HEIGHT: usize = 96;
-/// Frames of the clip.
+/// Number of frames.
 pub const FRAMES: usize = 240;
-/// Pixels of a frame.
+/// Number of pixels per frame.
 pub const PIXELS: usize = WIDTH * HEIGHT;
 
 const SEED: u64 = 2024;
-/// Standard deviation of the sensor's noise, in gray levels.
+/// Standard deviation of the sensor noise, in gray levels.
 const NOISE: f64 = 2.0;
-/// Points per pixel side that are averaged where shapes have edges.
+/// Sample points per pixel side, for antialiasing.
 const SUBPIXELS: usize = 4;
 
-/// The clip and its truth, frame after frame.
+/// The clip and its ground truth, frame after frame.
 pub struct Scene {
-    /// What the camera saw.
+    /// Gray levels of the frames.
     pub frames: Vec<u8>,
-    /// The empty room at the light of each frame, without noise.
-    pub empty: Vec<f32>,
-    /// Whether a person covers the pixel.
+    /// Background under the illumination of each frame, without noise.
+    pub background: Vec<f32>,
+    /// True if a person covers the pixel.
     pub person: Vec<bool>,
 }
 
@@ -37,15 +37,15 @@ impl Scene {
     /// Renders all frames.
     pub fn render() -> Self {
         let room = room::Room::render();
-        let mut scene = Self { frames: Vec::new(), empty: Vec::new(), person: Vec::new() };
+        let mut scene = Self { frames: Vec::new(), background: Vec::new(), person: Vec::new() };
         for t in 0..FRAMES {
-            let (lamp, day) = light(t);
+            let (lamp, day) = illumination(t);
             for (pixel, people::Cover { cover, gray }) in people::draw(t).into_iter().enumerate() {
-                let empty = room.surface[pixel] * lamp + room.daylight[pixel] * day;
-                let seen = empty * (1.0 - cover) + gray * lamp;
+                let background = room.surface[pixel] * lamp + room.daylight[pixel] * day;
+                let level = background * (1.0 - cover) + gray * lamp;
                 let noise = NOISE * normal(SEED, (t * PIXELS + pixel) as u64);
-                scene.frames.push((seen + noise).round().clamp(0.0, 255.0) as u8);
-                scene.empty.push(empty.clamp(0.0, 255.0) as f32);
+                scene.frames.push((level + noise).round().clamp(0.0, 255.0) as u8);
+                scene.background.push(background.clamp(0.0, 255.0) as f32);
                 scene.person.push(cover > 0.5);
             }
         }
@@ -57,24 +57,24 @@ impl Scene {
         &self.frames[t * PIXELS..(t + 1) * PIXELS]
     }
 
-    /// The empty room at the light of one frame.
-    pub fn empty_frame(&self, t: usize) -> &[f32] {
-        &self.empty[t * PIXELS..(t + 1) * PIXELS]
+    /// The background under the illumination of one frame.
+    pub fn background_frame(&self, t: usize) -> &[f32] {
+        &self.background[t * PIXELS..(t + 1) * PIXELS]
     }
 
-    /// Where people are in one frame.
+    /// The pixels of people in one frame.
     pub fn person_frame(&self, t: usize) -> &[bool] {
         &self.person[t * PIXELS..(t + 1) * PIXELS]
     }
 }
 
-/// The strength of the lamps and of the day outside: both drift, each at its own pace.
-fn light(t: usize) -> (f64, f64) {
+/// Strengths of the lamps and of the daylight; both change slowly, at different rates.
+fn illumination(t: usize) -> (f64, f64) {
     let time = t as f64 / FRAMES as f64;
     (0.94 + 0.06 * (TAU * (0.8 * time + 0.1)).sin(), 0.65 - 0.35 * (TAU * 0.5 * time).cos())
 }
 
-/// Mean of `f` over points of a pixel.
+/// Calls `f` at each sample point of a pixel.
 fn over_pixel(pixel: usize, mut f: impl FnMut(f64, f64)) {
     let step = 1.0 / SUBPIXELS as f64;
     let (x, y) = ((pixel % WIDTH) as f64, (pixel / WIDTH) as f64);
@@ -85,10 +85,10 @@ fn over_pixel(pixel: usize, mut f: impl FnMut(f64, f64)) {
     }
 }
 
-/// What one point of a pixel weighs.
+/// Weight of one sample point of a pixel.
 const POINT: f64 = 1.0 / (SUBPIXELS * SUBPIXELS) as f64;
 
-/// A standard normal number that depends on nothing but seed and counter.
+/// A standard normal number that depends only on seed and counter.
 fn normal(seed: u64, counter: u64) -> f64 {
     let uniform = |index: u64| (mix(mix(seed) ^ index) >> 11) as f64 / (1u64 << 53) as f64;
     let radius = (-2.0 * (1.0 - uniform(2 * counter)).ln()).sqrt();
@@ -117,18 +117,18 @@ mod tests {
     }
 
     #[test]
-    fn truth_fits_the_frames() {
+    fn ground_truth_matches_the_frames() {
         let scene = Scene::render();
         assert_eq!(scene.frames.len(), FRAMES * PIXELS);
-        // Where nobody is, a frame is the empty room plus noise.
-        let apart: Vec<f64> = (0..scene.frames.len())
-            .filter(|&i| !scene.person[i] && scene.empty[i] < 240.0)
-            .map(|i| f64::from(scene.frames[i]) - f64::from(scene.empty[i]))
+        // Outside people, a frame is the background plus noise.
+        let noise: Vec<f64> = (0..scene.frames.len())
+            .filter(|&i| !scene.person[i] && scene.background[i] < 240.0)
+            .map(|i| f64::from(scene.frames[i]) - f64::from(scene.background[i]))
             .collect();
-        let rms = (apart.iter().map(|x| x * x).sum::<f64>() / apart.len() as f64).sqrt();
+        let rms = (noise.iter().map(|x| x * x).sum::<f64>() / noise.len() as f64).sqrt();
         assert!(rms < 1.5 * NOISE, "{rms}");
-        // Someone is there all the time that one of them rests.
-        let rests = |t: usize| scene.person_frame(t).iter().filter(|&&p| p).count();
-        assert!((95..145).all(|t| rests(t) > 300));
+        // The person who stands still covers pixels in all of these frames.
+        let covered = |t: usize| scene.person_frame(t).iter().filter(|&&p| p).count();
+        assert!((95..145).all(|t| covered(t) > 300));
     }
 }

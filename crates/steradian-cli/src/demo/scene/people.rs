@@ -1,14 +1,14 @@
-//! Figures of the built-in scene: several that cross the room, and one that stays.
+//! People of the built-in scene: five who cross the room, and one who stands still for a while.
 
 use super::{PIXELS, POINT, WIDTH, over_pixel};
 
-/// A person: where they are when, how near, and what they wear.
+/// A person: path, distance and gray levels.
 struct Person {
-    /// Frames and the place across at each; between them the pace is even, before and after nobody is there.
+    /// Frames and x coordinates; linear in between, absent before and after.
     path: &'static [(f64, f64)],
-    /// The row their feet are on: lower in the picture is nearer, hence larger.
+    /// The y coordinate of the feet; a person lower in the image is nearer and larger.
     feet: f64,
-    /// Gray of coat, trousers and skin.
+    /// Gray levels of coat, trousers and skin.
     coat: f64,
     trousers: f64,
     skin: f64,
@@ -17,7 +17,7 @@ struct Person {
 const PEOPLE: [Person; 6] = [
     Person { path: &[(4.0, -12.0), (74.0, 140.0)], feet: 86.0, coat: 46.0, trousers: 30.0, skin: 118.0 },
     Person { path: &[(34.0, 140.0), (102.0, -12.0)], feet: 78.0, coat: 214.0, trousers: 62.0, skin: 120.0 },
-    // The one who rests, for a quarter of the clip.
+    // Stands still for a quarter of the clip.
     Person {
         path: &[(58.0, -12.0), (90.0, 58.0), (150.0, 58.0), (188.0, 140.0)],
         feet: 90.0,
@@ -30,16 +30,16 @@ const PEOPLE: [Person; 6] = [
     Person { path: &[(180.0, 140.0), (238.0, -12.0)], feet: 92.0, coat: 70.0, trousers: 186.0, skin: 176.0 },
 ];
 
-/// How much of a pixel people cover, and the gray they add there.
+/// Coverage of a pixel by people, and their gray level.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cover {
-    /// From 0 to 1.
+    /// Covered fraction of the pixel.
     pub cover: f64,
-    /// Gray levels, already weighted by the cover.
+    /// Gray level, weighted by the covered fraction.
     pub gray: f64,
 }
 
-/// All people of a frame, the nearest in front.
+/// Coverage of all pixels of a frame, the nearest person in front.
 pub fn draw(t: usize) -> Vec<Cover> {
     let mut out = vec![Cover::default(); PIXELS];
     let mut present: Vec<Figure> = PEOPLE.iter().filter_map(|person| Figure::at(person, t as f64)).collect();
@@ -58,12 +58,12 @@ pub fn draw(t: usize) -> Vec<Cover> {
     out
 }
 
-/// A person at one moment.
+/// A person at one frame.
 struct Figure {
     person: &'static Person,
     x: f64,
     height: f64,
-    /// How far the legs are apart, from -1 to 1.
+    /// Spread of the legs, from -1 to 1.
     stride: f64,
 }
 
@@ -73,20 +73,20 @@ impl Figure {
         let ((t0, x0), (t1, x1)) = (leg[0], leg[1]);
         let x = x0 + (x1 - x0) * (t - t0) / (t1 - t0);
         let height = 0.78 * (person.feet - 30.0);
-        // One step takes half the height; who does not move stands still.
+        // One step is half the height; a person who stands still has a fixed spread.
         let stride = if x0 == x1 { 0.15 } else { (std::f64::consts::TAU * x / height).sin() };
         Some(Self { person, x, height, stride })
     }
 
-    /// Whether a pixel lies in a box around the figure.
+    /// True if a pixel lies in the bounding box of the figure.
     fn may_cover(&self, pixel: usize) -> bool {
         let (x, y) = ((pixel % WIDTH) as f64, (pixel / WIDTH) as f64);
         (x - self.x).abs() < 0.35 * self.height && (self.person.feet - self.height - 2.0..self.person.feet).contains(&y)
     }
 
-    /// The gray of the figure at a point, when it is there.
+    /// Gray level of the figure at a point; `None` outside.
     fn gray(&self, x: f64, y: f64) -> Option<f64> {
-        // In units of the figure's height, from its feet up.
+        // In units of the height, from the feet upwards.
         let (u, v) = ((x - self.x) / self.height, (self.person.feet - y) / self.height);
         let swing = 0.13 * self.stride;
         if (u / 0.062).powi(2) + ((v - 0.92) / 0.08).powi(2) < 1.0 {
@@ -103,7 +103,7 @@ impl Figure {
     }
 }
 
-/// Whether a point is within `radius` of the segment from `a` to `b`.
+/// True if a point is within `radius` of the segment from `a` to `b`.
 fn capsule(u: f64, v: f64, a: (f64, f64), b: (f64, f64), radius: f64) -> bool {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     let along = (((u - a.0) * dx + (v - a.1) * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0);

@@ -1,4 +1,4 @@
-//! The empty room: walls, a window, a door and furniture, seen by a camera that never moves.
+//! Background of the built-in scene: a room with walls, a window, a door and furniture, from a fixed camera.
 
 use super::{HEIGHT, PIXELS, POINT, WIDTH, over_pixel};
 
@@ -7,16 +7,16 @@ const FAR: [f64; 4] = [26.0, 15.0, 102.0, 61.0];
 /// The window in it.
 const WINDOW: [f64; 4] = [34.0, 23.0, 57.0, 45.0];
 
-/// What the room gives back of each light, in gray levels at strength 1.
+/// Reflectance of the room for each illumination, in gray levels at strength 1.
 pub struct Room {
-    /// Of the lamps.
+    /// Gray levels under the lamps.
     pub surface: Vec<f64>,
-    /// Of the day that comes in by the window.
+    /// Gray levels under daylight from the window.
     pub daylight: Vec<f64>,
 }
 
 impl Room {
-    /// Renders the room with smooth edges.
+    /// Renders the room with antialiasing.
     pub fn render() -> Self {
         let mut room = Self { surface: vec![0.0; PIXELS], daylight: vec![0.0; PIXELS] };
         for pixel in 0..PIXELS {
@@ -30,21 +30,21 @@ impl Room {
     }
 }
 
-/// Lamp and day at one point.
+/// Gray levels under lamps and daylight at one point.
 fn point(x: f64, y: f64) -> (f64, f64) {
     let surface = furniture(x, y).or_else(|| fittings(x, y)).unwrap_or_else(|| wall(x, y));
     if pane(x, y) {
-        // The sky: bright itself, hardly lit by lamps.
+        // The sky is bright and hardly lit by the lamps.
         return (60.0, 165.0 - 1.2 * (y - WINDOW[1]));
     }
-    // Day falls off with the distance to the window; the floor before it gets a patch of sun.
+    // Daylight decreases with the distance to the window; the floor in front of it has a sunlit patch.
     let (dx, dy) = (x - 45.0, y - 40.0);
     let glow = 0.16 * surface / (1.0 + (dx * dx + dy * dy) / 900.0);
     let patch = quad(x, y, [(44.0, 66.0), (66.0, 66.0), (84.0, 86.0), (54.0, 86.0)]);
     (surface, glow + if patch { 0.22 * surface } else { 0.0 })
 }
 
-/// Walls, ceiling and floor, each with its own shade.
+/// Gray level of walls, ceiling and floor.
 fn wall(x: f64, y: f64) -> f64 {
     let [left, top, right, bottom] = FAR;
     let (w, h) = (WIDTH as f64, HEIGHT as f64);
@@ -52,7 +52,7 @@ fn wall(x: f64, y: f64) -> f64 {
         // A skirting board, then paint that darkens towards the ceiling.
         return if y > bottom - 2.0 { 92.0 } else { 148.0 + 0.45 * (y - top) };
     }
-    // How far out from the far wall, 0 at the wall and 1 at the picture's edge, on each side.
+    // Distance from the far wall on each side: 0 at the wall, 1 at the edge of the image.
     let out = [(left - x) / left, (top - y) / top, (x - right) / (w - right), (y - bottom) / (h - bottom)];
     let side = (0..4).max_by(|&a, &b| out[a].total_cmp(&out[b])).expect("four sides");
     let depth = out[side];
@@ -64,7 +64,7 @@ fn wall(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Boards that run towards the viewer, and a round rug.
+/// Gray level of the floor: boards towards the camera, and a round rug.
 fn floor(x: f64, y: f64, depth: f64) -> f64 {
     let rug = ((x - 66.0) / 27.0).powi(2) + ((y - 81.0) / 7.5).powi(2);
     if rug < 1.0 {
@@ -75,7 +75,7 @@ fn floor(x: f64, y: f64, depth: f64) -> f64 {
     96.0 - 22.0 * depth - if seam { 18.0 } else { 4.0 * (board.floor() as i64).rem_euclid(2) as f64 }
 }
 
-/// Window frame, door and a picture on the far wall.
+/// Gray level of the window frame, the door and the painting on the far wall.
 fn fittings(x: f64, y: f64) -> Option<f64> {
     let [left, top, right, bottom] = WINDOW;
     if inside(x, y, [left - 2.0, top - 2.0, right + 2.0, bottom + 2.0]) {
@@ -145,7 +145,7 @@ fn inside(x: f64, y: f64, [left, top, right, bottom]: [f64; 4]) -> bool {
     x >= left && x < right && y >= top && y < bottom
 }
 
-/// Whether a point lies in a convex quadrangle given clockwise on the screen.
+/// True if a point lies in a convex quadrilateral whose corners are clockwise on the screen.
 fn quad(x: f64, y: f64, corners: [(f64, f64); 4]) -> bool {
     (0..4).all(|i| {
         let ((ax, ay), (bx, by)) = (corners[i], corners[(i + 1) % 4]);

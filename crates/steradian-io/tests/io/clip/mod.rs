@@ -1,4 +1,4 @@
-//! Clips: the same frames, whatever they are kept in; what is damaged or mixed is refused.
+//! Clips: identical frames in every format; corrupt or mixed files are rejected.
 
 mod arrays;
 #[cfg(feature = "images")]
@@ -17,7 +17,7 @@ const HEIGHT: usize = 21;
 const WIDTH: usize = 33;
 const PIXELS: usize = HEIGHT * WIDTH;
 
-/// Frames that differ, of odd sides.
+/// Distinct frames with odd height and width.
 fn frames(count: usize) -> Vec<u8> {
     let mut dice = Dice(7);
     (0..count * PIXELS).map(|at| (at / PIXELS * 7 + at % WIDTH * 3 + dice.below(60)) as u8).collect()
@@ -31,7 +31,7 @@ fn bytes(clip: &Clip) -> Vec<u8> {
     numbers(clip, 3).unwrap().into_iter().map(|x| x as u8).collect()
 }
 
-/// What a refusal says, and of which kind it is.
-fn refused(path: &Path, options: &ClipOptions) -> Error {
-    Clip::open(path, options).expect_err("a refusal")
+/// The error of a clip that cannot be opened.
+fn open_error(path: &Path, options: &ClipOptions) -> Error {
+    Clip::open(path, options).expect_err("an error")
 }

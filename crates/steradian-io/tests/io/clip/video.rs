@@ -1,4 +1,4 @@
-//! Clips in videos, which the program ffmpeg makes and reads.
+//! Clips in videos, which the program ffmpeg encodes and decodes.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,10 +8,10 @@ use steradian_io::{Clip, ClipOptions, TableOptions};
 
 #[cfg(feature = "images")]
 use super::images::{IN_COLOR, save_colored};
-use super::{HEIGHT, PIXELS, WIDTH, bytes, frames, open, refused};
+use super::{HEIGHT, PIXELS, WIDTH, bytes, frames, open, open_error};
 use crate::common::{Folder, ffmpeg};
 
-/// A video of these frames.
+/// Encodes frames as a video.
 fn encode(folder: &Folder, name: &str, data: &[u8], arguments: &[&str]) -> PathBuf {
     let raw = folder.file("raw.gray", data);
     let path = folder.path().join(name);
@@ -28,8 +28,8 @@ fn encode(folder: &Folder, name: &str, data: &[u8], arguments: &[&str]) -> PathB
 }
 
 #[test]
-fn a_lossless_video_is_its_frames() {
-    if !ffmpeg::is_there("a_lossless_video_is_its_frames") {
+fn a_lossless_video_has_the_encoded_frames() {
+    if !ffmpeg::is_available("a_lossless_video_has_the_encoded_frames") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(30));
@@ -37,28 +37,29 @@ fn a_lossless_video_is_its_frames() {
     let clip = open(&path).unwrap();
     assert_eq!((clip.shape().samples, clip.size(), clip.rate()), (30, (HEIGHT, WIDTH), Some(10.0)));
     assert_eq!(bytes(&clip), data);
-    let part = Clip::open(&path, &ClipOptions { from: 4, to: Some(10), every: 3, ..ClipOptions::default() }).unwrap();
+    let part =
+        Clip::open(&path, &ClipOptions { start: 4, end: Some(10), stride: 3, ..ClipOptions::default() }).unwrap();
     assert_eq!(
         (bytes(&part), part.number(1)),
         ([&data[4 * PIXELS..5 * PIXELS], &data[7 * PIXELS..8 * PIXELS]].concat(), 7)
     );
-    let beyond = refused(&path, &ClipOptions { to: Some(31), ..ClipOptions::default() });
+    let beyond = open_error(&path, &ClipOptions { end: Some(31), ..ClipOptions::default() });
     assert!(beyond.to_string().contains("which has 30 frames"), "{beyond}");
     let single = encode(&folder, "one.mkv", &data[..PIXELS], &["-c:v", "ffv1"]);
     assert_eq!(open(&single).unwrap().shape().samples, 1);
-    // Opened as data of any kind, it is the same samples.
+    // Opened as data, it has the same number of samples.
     let opened = steradian_io::open(&path, &TableOptions::default()).unwrap();
     assert_eq!(opened.shape().samples, 30);
 }
 
 #[cfg(feature = "images")]
 #[test]
-fn a_lossless_video_is_its_colours() {
-    if !ffmpeg::is_there("a_lossless_video_is_its_colours") {
+fn a_lossless_video_has_the_encoded_colors() {
+    if !ffmpeg::is_available("a_lossless_video_has_the_encoded_colors") {
         return;
     }
     let folder = Folder::new();
-    let shots = save_colored(&folder, 5);
+    let frames = save_colored(&folder, 5);
     let video = folder.path().join("clip.mkv");
     let status = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-i"])
@@ -70,50 +71,52 @@ fn a_lossless_video_is_its_colours() {
     assert!(status.success());
     let (plain, clip) = (open(&video).unwrap(), Clip::open(&video, &IN_COLOR).unwrap());
     assert_eq!(bytes(&clip), bytes(&plain));
-    for (i, shot) in shots.iter().enumerate() {
-        assert_eq!(clip.colors(i).as_ref(), Some(shot), "frame {i}");
+    for (i, frame) in frames.iter().enumerate() {
+        assert_eq!(clip.colors(i).as_ref(), Some(frame), "frame {i}");
     }
-    let part = Clip::open(&video, &ClipOptions { from: 1, to: Some(4), every: 2, ..IN_COLOR }).unwrap();
-    assert_eq!((part.shape().samples, part.colors(1).as_ref()), (2, Some(&shots[3])));
+    let part = Clip::open(&video, &ClipOptions { start: 1, end: Some(4), stride: 2, ..IN_COLOR }).unwrap();
+    assert_eq!((part.shape().samples, part.colors(1).as_ref()), (2, Some(&frames[3])));
 }
 
 #[test]
-fn a_turned_video_stands_upright() {
-    if !ffmpeg::is_there("a_turned_video_stands_upright") {
+fn a_rotated_video_is_read_upright() {
+    if !ffmpeg::is_available("a_rotated_video_is_read_upright") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(4));
-    let lying = encode(&folder, "lying.mp4", &data, &["-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-vf", "scale=32:20"]);
-    let turned = folder.path().join("turned.mp4");
+    let landscape =
+        encode(&folder, "landscape.mp4", &data, &["-c:v", "mpeg4", "-pix_fmt", "yuv420p", "-vf", "scale=32:20"]);
+    let rotated = folder.path().join("rotated.mp4");
     let status = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-i"])
-        .arg(&lying)
+        .arg(&landscape)
         .args(["-c", "copy", "-metadata:s:v:0", "rotate=90"])
-        .arg(&turned)
+        .arg(&rotated)
         .status()
         .unwrap();
     assert!(status.success());
-    let side_data = Command::new("ffprobe").args(["-v", "error", "-show_streams"]).arg(&turned).output().unwrap();
+    let side_data = Command::new("ffprobe").args(["-v", "error", "-show_streams"]).arg(&rotated).output().unwrap();
     if !String::from_utf8_lossy(&side_data.stdout).contains("rotation=") {
         println!(
-            "skipped: a_turned_video_stands_upright: this ffmpeg cannot write the rotation of a video by copying it"
+            "skipped: a_rotated_video_is_read_upright: this ffmpeg cannot write the rotation of a video by copying it"
         );
         return;
     }
-    assert_eq!(open(&lying).unwrap().size(), (20, 32));
-    assert_eq!(open(&turned).unwrap().size(), (32, 20));
+    assert_eq!(open(&landscape).unwrap().size(), (20, 32));
+    assert_eq!(open(&rotated).unwrap().size(), (32, 20));
 }
 
 #[test]
-fn a_damaged_video_is_an_error_and_never_a_short_clip() {
-    if !ffmpeg::is_there("a_damaged_video_is_an_error_and_never_a_short_clip") {
+fn a_truncated_video_is_an_error_and_never_a_short_clip() {
+    if !ffmpeg::is_available("a_truncated_video_is_an_error_and_never_a_short_clip") {
         return;
     }
     let (folder, data) = (Folder::new(), frames(120));
     let text = folder.file("text.mp4", "this is not a video\n".repeat(50));
-    let error = refused(&text, &ClipOptions::default());
+    let error = open_error(&text, &ClipOptions::default());
     assert!(
-        matches!(error, Error::Broken { .. }) && error.to_string().contains("not a video that ffmpeg reads"),
+        matches!(error, Error::CorruptFile { .. })
+            && error.to_string().contains("ffmpeg does not recognize the file as a video"),
         "{error}"
     );
     let mp4 = ["-c:v", "mpeg4", "-q:v", "2", "-movflags", "+faststart"];
@@ -126,18 +129,18 @@ fn a_damaged_video_is_an_error_and_never_a_short_clip() {
         let whole = encode(&folder, name, &data, arguments);
         assert_eq!(open(&whole).unwrap().shape().samples, 120, "{name}");
         let content = std::fs::read(&whole).unwrap();
-        for share in [9, 6, 3] {
-            let short = folder.file(&format!("short-{name}"), &content[..content.len() * share / 10]);
-            let error = refused(&short, &ClipOptions::default());
-            assert!(matches!(error, Error::Broken { .. }), "{name} at {share}0 %: {error}");
+        for tenths in [9, 6, 3] {
+            let short = folder.file(&format!("short-{name}"), &content[..content.len() * tenths / 10]);
+            let error = open_error(&short, &ClipOptions::default());
+            assert!(matches!(error, Error::CorruptFile { .. }), "{name} at {tenths}0 %: {error}");
         }
     }
     let sound = folder.path().join("sound.wav");
-    let made = Command::new("ffmpeg")
+    let status = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-f", "lavfi", "-i", "sine=duration=1"])
         .arg(&sound)
         .status()
         .unwrap();
-    assert!(made.success());
-    assert!(refused(&sound, &ClipOptions::default()).to_string().contains("no video stream"));
+    assert!(status.success());
+    assert!(open_error(&sound, &ClipOptions::default()).to_string().contains("no video stream"));
 }

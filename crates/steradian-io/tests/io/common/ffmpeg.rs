@@ -1,10 +1,10 @@
-//! Whether tests of video can run here.
+//! The check for the program that tests of video need.
 
-/// Whether video can be made and read; says which test skips where it cannot.
-pub fn is_there(test: &str) -> bool {
-    let there = steradian_io::MovieWriter::available();
-    if !there {
-        println!("skipped: {test} needs the program ffmpeg (make ffmpeg installs it)");
+/// True if the program ffmpeg is installed; otherwise prints that the test is skipped.
+pub fn is_available(test: &str) -> bool {
+    let available = steradian_io::MovieWriter::available();
+    if !available {
+        println!("skipped: {test} requires the program ffmpeg (make ffmpeg installs it)");
     }
-    there
+    available
 }

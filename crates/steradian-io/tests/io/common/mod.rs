@@ -1,14 +1,15 @@
-//! Files made by hand, byte by byte as numpy writes them, and sources read back whole.
+//! Files with the bytes that numpy writes, sources read completely, and random numbers.
 
 #[cfg(feature = "video")]
 pub mod ffmpeg;
 
 use std::path::{Path, PathBuf};
 
-use steradian::{Block, BlockData, Element, Rows, Source};
+use steradian::Source;
+use steradian::data::{Block, BlockData, Element, Rows};
 use tempfile::TempDir;
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 pub struct Folder(TempDir);
 
 impl Folder {
@@ -62,7 +63,7 @@ pub fn npy(descr: &str, fortran: bool, dimensions: &[usize], data: &[u8]) -> Vec
     npy_with(1, &dictionary(descr, fortran, dimensions), 64, data)
 }
 
-/// The bytes of numbers in an order of bytes and in a numpy type, as its descr says.
+/// The bytes of numbers in the element type and byte order of a numpy `descr`.
 pub fn encode(descr: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in numbers {
@@ -86,7 +87,7 @@ fn push<T: Element>(rows: Rows<'_, T>, numbers: &mut Vec<f64>) {
     }
 }
 
-/// A block's numbers, row by row.
+/// Appends the numbers of a block, row by row.
 pub fn block_numbers(block: Block<'_>, numbers: &mut Vec<f64>) {
     match block.data() {
         BlockData::U8(rows) => push(rows, numbers),
@@ -96,7 +97,7 @@ pub fn block_numbers(block: Block<'_>, numbers: &mut Vec<f64>) {
     }
 }
 
-/// All numbers of a source, read in blocks of some rows.
+/// All numbers of a source, read in blocks of `step` rows.
 pub fn numbers(source: &dyn Source, step: usize) -> steradian::Result<Vec<f64>> {
     let (samples, mut numbers) = (source.shape().samples, Vec::new());
     for first in (0..samples).step_by(step) {
@@ -110,7 +111,7 @@ pub fn numbers(source: &dyn Source, step: usize) -> steradian::Result<Vec<f64>> 
     Ok(numbers)
 }
 
-/// Repeatable random bits, without a generator's crate (splitmix64).
+/// A deterministic random generator (splitmix64).
 pub struct Dice(pub u64);
 
 impl Dice {

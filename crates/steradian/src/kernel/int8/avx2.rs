@@ -1,19 +1,19 @@
-//! Exact products of bytes with AVX2, two numbers in a word: `vpmaddwd` sums their products, each at most 2^14, and an
-//! addition sums these.
+//! Exact products of u8 with AVX2, two values per word: `vpmaddwd` sums the two products, each at most 2^14, and an
+//! addition accumulates them.
 
 use pulp::{cast, i16x16, i32x8, x86::V3};
 
 use super::scalar::centered;
 use super::tile::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
 
-/// Rows of the left in a register tile.
+/// Rows of the left block per register tile.
 const ROWS: usize = 6;
 
-/// Processors with AVX2.
+/// The tile of CPUs with AVX2.
 #[derive(Clone, Copy)]
-pub(crate) struct Pairs(V3);
+pub(crate) struct Avx2(V3);
 
-struct On<'a>(Pairs, Stretch<'a>);
+struct On<'a>(Avx2, Stretch<'a>);
 
 impl pulp::NullaryFnOnce for On<'_> {
     type Output = Vec<f64>;
@@ -24,8 +24,8 @@ impl pulp::NullaryFnOnce for On<'_> {
     }
 }
 
-impl Pairs {
-    /// Where this processor has the instruction.
+impl Avx2 {
+    /// The tile, if this CPU supports the instruction.
     pub(crate) fn try_new() -> Option<Self> {
         V3::try_new().map(Self)
     }
@@ -34,7 +34,7 @@ impl Pairs {
         self.0.vectorize(On(self, stretch))
     }
 
-    /// Rows as columns, eight by eight: neighbours, then neighbours of two, then halves change places.
+    /// The transpose of an 8 x 8 matrix: adjacent rows, then adjacent pairs, then halves are interleaved.
     #[inline(always)]
     fn transposed(self, r: [i32x8; 8]) -> [i32x8; 8] {
         let simd = self.0.avx2;
@@ -65,7 +65,7 @@ impl Pairs {
     }
 }
 
-impl Tile for Pairs {
+impl Tile for Avx2 {
     const NUMBERS: usize = 2;
     const ROWS: usize = ROWS;
 

@@ -1,22 +1,23 @@
-//! Exact products of bytes in portable code, for processors without the vector instructions; tests compare with it.
+//! Exact products of u8 in portable code: the fallback for CPUs without the vector instructions, and the reference of
+//! tests.
 
 use super::tile::{COLUMNS, Strip, Tile, WORDS, Word};
 
-/// Two numbers minus 128 in a word, as i16.
+/// The tile with two values minus 128 per word, as i16.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain;
+pub(crate) struct Scalar;
 
-/// Numbers minus 128 as i16, zeros behind. Which half of a word a number takes does not matter, as long as it is the
-/// same on both sides.
+/// Writes values minus 128 as i16, followed by zeros. The order within a word does not matter, because it is the same
+/// on both sides.
 #[inline(always)]
 pub(crate) fn centered(bytes: &[u8], words: &mut [Word; WORDS]) {
-    let numbers: &mut [i16] = pulp::bytemuck::cast_slice_mut(words);
-    let (own, rest) = numbers.split_at_mut(bytes.len());
+    let values: &mut [i16] = pulp::bytemuck::cast_slice_mut(words);
+    let (own, rest) = values.split_at_mut(bytes.len());
     own.iter_mut().zip(bytes).for_each(|(to, x)| *to = i16::from(*x) - 128);
     rest.fill(0);
 }
 
-impl Tile for Plain {
+impl Tile for Scalar {
     const NUMBERS: usize = 2;
     const ROWS: usize = 6;
 

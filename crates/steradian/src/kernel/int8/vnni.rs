@@ -1,11 +1,11 @@
-//! Exact products of bytes with AVX-512 VNNI, four bytes in a word. `vpdpbusd` multiplies those of one side without sign by
-//! those of the other with sign and adds the four products to a sum: twice the work of [`super::avx2`] in half the
+//! Exact products of u8 with AVX-512 VNNI, four bytes per word. `vpdpbusd` multiplies unsigned bytes of one operand by
+//! signed bytes of the other and adds the four products to a sum: twice the work of [`super::avx2`] in half the
 //! instructions.
 //!
-//! The left holds x - 128 and the right y as it is, so a sum of (x - 128) y lacks 128 times the sum of x - 128, which is
-//! the same for all rows of the right: `left` gives it.
+//! The left operand is x - 128 and the right one y, so a sum of (x - 128) y exceeds that of (x - 128)(y - 128) by 128
+//! times the sum of x - 128. This correction is equal for all rows of the right block; `left` returns it.
 
-// The intrinsics have no safe form in `pulp`. A value of `Quads` exists only where the processor has them.
+// The intrinsics have no safe form in `pulp`. A value of `Vnni` exists only if the CPU supports them.
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{__m512i, _mm512_dpbusd_epi32};
@@ -15,15 +15,15 @@ use pulp::{cast, i32x16, x86::V4};
 
 use super::tile::{COLUMNS, Stretch, Strip, Tile, WORDS, Word};
 
-/// Rows of the left in a register tile: with the words of the right and one of the left, most of 32 registers.
+/// Rows of the left block per register tile: with the words of the right and one of the left, most of 32 registers.
 const ROWS: usize = 24;
 
-/// Processors with AVX-512 and VNNI.
+/// The tile of CPUs with AVX-512 and VNNI.
 #[derive(Clone, Copy)]
-pub(crate) struct Quads(V4, Avx512vnni);
+pub(crate) struct Vnni(V4, Avx512vnni);
 
-impl Quads {
-    /// Where this processor has the instruction.
+impl Vnni {
+    /// The tile, if this CPU supports the instructions.
     pub(crate) fn try_new() -> Option<Self> {
         Some(Self(V4::try_new()?, Avx512vnni::try_new()?))
     }
@@ -32,22 +32,22 @@ impl Quads {
         #[target_feature(
             enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vnni,avx2,bmi1,bmi2,fma,lzcnt,popcnt"
         )]
-        fn compiled_for_it(quads: Quads, stretch: Stretch<'_>) -> Vec<f64> {
-            stretch.products(quads)
+        fn with_features(tile: Vnni, stretch: Stretch<'_>) -> Vec<f64> {
+            stretch.products(tile)
         }
-        // SAFETY: the processor has what V4 and Avx512vnni stand for, and that is what is enabled there.
-        unsafe { compiled_for_it(self, stretch) }
+        // SAFETY: `V4` and `Avx512vnni` exist only on CPUs with these features.
+        unsafe { with_features(self, stretch) }
     }
 
-    /// Adds the products of four unsigned bytes of `b` and four signed ones of `a` to each number of `sum`.
+    /// Adds the products of four unsigned bytes of `b` and four signed bytes of `a` to each lane of `sum`.
     #[inline(always)]
     fn add_products(self, sum: i32x16, b: i32x16, a: i32x16) -> i32x16 {
         let (sum, b, a): (__m512i, __m512i, __m512i) = (cast(sum), cast(b), cast(a));
-        // SAFETY: `self` stands for the instruction.
+        // SAFETY: `self` exists only on CPUs with the instruction.
         cast(unsafe { _mm512_dpbusd_epi32(sum, b, a) })
     }
 
-    /// Rows as columns, sixteen by sixteen: neighbours, then neighbours of two, then quarters change places.
+    /// The transpose of a 16 x 16 matrix: adjacent rows, then adjacent pairs, then quarters are interleaved.
     #[inline(always)]
     fn transposed(self, r: [i32x16; 16]) -> [i32x16; 16] {
         let simd = self.0.avx512f;
@@ -75,15 +75,15 @@ impl Quads {
     }
 }
 
-impl Tile for Quads {
+impl Tile for Vnni {
     const NUMBERS: usize = 4;
     const ROWS: usize = ROWS;
 
     #[inline(always)]
     fn left(self, bytes: &[u8], words: &mut [Word; WORDS]) -> i32 {
-        let numbers: &mut [u8] = pulp::bytemuck::cast_slice_mut(words);
-        let (own, rest) = numbers.split_at_mut(bytes.len());
-        // Minus 128, as bits of a signed byte.
+        let values: &mut [u8] = pulp::bytemuck::cast_slice_mut(words);
+        let (own, rest) = values.split_at_mut(bytes.len());
+        // x - 128 as the bits of an i8.
         own.iter_mut().zip(bytes).for_each(|(to, x)| *to = x ^ 0x80);
         rest.fill(0);
         let total: i32 = bytes.iter().map(|x| i32::from(*x)).sum();
@@ -120,7 +120,7 @@ impl Tile for Quads {
     }
 }
 
-/// The 64 bytes of a row from one on, zeros behind its end.
+/// The 64 bytes of a row from `first` on, with zeros after its end.
 #[inline(always)]
 fn sixteen_words(row: &[u8], first: usize) -> i32x16 {
     let rest = row.get(first..).unwrap_or_default();

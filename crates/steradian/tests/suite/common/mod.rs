@@ -1,17 +1,17 @@
-//! What several test files share: golden arrays, made data, angles between subspaces.
-#![allow(dead_code)] // the tests of another crate use a part of this
+//! Helpers of the tests: golden arrays, synthetic data, angles between subspaces.
+#![allow(dead_code)] // other crates use a subset of these helpers
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use steradian::{Local, Matrix, Memory, Model, Source};
+use steradian::{Local, Matrix, Model, SliceSource, Source};
 
 /// The folder of a golden case.
 pub fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case)
 }
 
-/// A small .npy array as doubles: shape and numbers in C order, of any type the golden cases use.
+/// A small .npy array as f64 values: shape and values in C order, of any dtype that the golden cases use.
 pub fn read_npy(path: &Path) -> (Vec<usize>, Vec<f64>) {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let length = u16::from_le_bytes([bytes[8], bytes[9]]) as usize;
@@ -23,20 +23,20 @@ pub fn read_npy(path: &Path) -> (Vec<usize>, Vec<f64>) {
     };
     let shape = between("'shape': (", ")").split(',').filter_map(|s| s.trim().parse().ok()).collect();
     let data = &bytes[10 + length..];
-    let numbers = match between("'descr': '", "'") {
+    let values = match between("'descr': '", "'") {
         "<f8" => data.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect(),
         "<f4" => data.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect(),
         "<i8" => data.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()) as f64).collect(),
         "|u1" | "|b1" => data.iter().map(|&b| f64::from(b)).collect(),
         other => panic!("{}: dtype {other}", path.display()),
     };
-    (shape, numbers)
+    (shape, values)
 }
 
-/// A small generator for test data; the library's own is not for tests to lean on.
-pub struct Numbers(u64);
+/// A small random number generator for test data, independent of the library's generator.
+pub struct TestRandom(u64);
 
-impl Numbers {
+impl TestRandom {
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
     }
@@ -62,14 +62,14 @@ impl Numbers {
         Matrix::from_vec(rows, columns, data)
     }
 
-    /// An orthogonal matrix, by Gram-Schmidt on normal columns.
+    /// A random orthogonal matrix, by Gram-Schmidt on normal rows.
     pub fn rotation(&mut self, size: usize) -> Matrix {
         let mut q = self.matrix(size, size);
         orthonormalize(&mut q);
         q
     }
 
-    /// Samples with a falling spectrum around an offset: a few strong directions, many weak ones.
+    /// Samples with a decreasing spectrum about an offset: a few strong directions, many weak ones.
     pub fn samples(&mut self, n: usize, features: usize, strong: usize) -> Matrix {
         let basis = self.matrix(strong, features);
         let offset: Vec<f64> = (0..features).map(|_| 3.0 * self.normal()).collect();
@@ -85,7 +85,7 @@ impl Numbers {
     }
 }
 
-/// Makes the rows orthonormal, by Gram-Schmidt done twice.
+/// Orthonormalizes the rows by Gram-Schmidt, with two sweeps.
 pub fn orthonormalize(q: &mut Matrix) {
     for i in 0..q.rows() {
         for _ in 0..2 {
@@ -99,7 +99,7 @@ pub fn orthonormalize(q: &mut Matrix) {
     }
 }
 
-/// A b.
+/// The matrix product A B.
 pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(a.rows(), b.columns());
     for i in 0..a.rows() {
@@ -111,11 +111,11 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
 }
 
 /// Samples in memory as a source.
-pub fn source(x: &Matrix) -> Memory<'_, f64> {
-    Memory::new(x.data(), x.rows(), x.columns()).unwrap()
+pub fn source(x: &Matrix) -> SliceSource<'_, f64> {
+    SliceSource::new(x.data(), x.rows(), x.columns()).unwrap()
 }
 
-/// What is left of each row of `a` outside the row space of `b`, whose rows are orthonormal.
+/// The part of each row of `a` outside the row space of `b`, whose rows are orthonormal.
 fn outside(a: &Matrix, b: &Matrix) -> Matrix {
     let mut rest = a.clone();
     for i in 0..a.rows() {
@@ -129,12 +129,13 @@ fn outside(a: &Matrix, b: &Matrix) -> Matrix {
     rest
 }
 
-/// The sine of the largest angle between the row spaces of two sets of orthonormal rows, from above (Frobenius norm).
+/// Upper bound (Frobenius norm) on the sine of the largest angle between the row spaces of two sets of orthonormal
+/// rows.
 pub fn sine(a: &Matrix, b: &Matrix) -> f64 {
     outside(a, b).data().iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// The sine of the largest angle itself: the spectral norm, from a hundred steps of the power method.
+/// The sine of the largest angle between the row spaces: the spectral norm, by 100 steps of the power method.
 pub fn largest_sine(a: &Matrix, b: &Matrix) -> f64 {
     let rest = outside(a, b);
     let mut along = vec![1.0; a.rows()];
@@ -153,7 +154,7 @@ pub fn largest_sine(a: &Matrix, b: &Matrix) -> f64 {
     square.sqrt()
 }
 
-/// The largest difference between two lists of numbers.
+/// The largest absolute difference between two lists of values.
 pub fn difference(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len(), "lists of different length");
     a.iter().zip(b).fold(0.0, |m, (x, y)| m.max((x - y).abs()))
@@ -164,7 +165,16 @@ pub fn fit(config: &steradian::Config, source: &dyn Source, threads: usize) -> s
     steradian::fit(config, source, &Local::new(threads).unwrap())
 }
 
-/// True in a process that runs the test of this name alone; elsewhere starts that process, passes its output on and asserts
+/// The message of an error, after a check of its form: one line, no full stop, no option of a program such as
+/// `--exact`.
+pub fn message_of(error: &steradian::Error) -> String {
+    let message = error.to_string();
+    assert!(!message.contains("--"), "an option of a program: {message}");
+    assert!(!message.contains('\n') && !message.ends_with('.'), "not one line without a full stop: {message}");
+    message
+}
+
+/// True in a process that runs only the test of this name. Otherwise starts that process, prints its output and asserts
 /// that the test passed there. For tests that measure the heap, which all tests of a process share.
 pub fn alone(test: &str) -> bool {
     const MARK: &str = "STERADIAN_TEST_ALONE";
@@ -175,7 +185,7 @@ pub fn alone(test: &str) -> bool {
     let output = command.args([test, "--exact", "--nocapture", "--test-threads=1"]).env(MARK, "1").output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     println!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{test} failed in a process of its own");
+    assert!(output.status.success(), "{test} failed in its own process");
     assert!(text.contains("test result: ok. 1 passed"), "no test is named {test}");
     false
 }

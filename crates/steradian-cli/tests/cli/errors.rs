@@ -1,0 +1,169 @@
+//! Errors: exit codes, messages, and that no file is created.
+
+use crate::lab::{Lab, npy, npy_f64, samples, samples_npy};
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 40, 6));
+    lab
+}
+
+#[test]
+fn usage_errors() {
+    let lab = lab();
+    lab.reject(2, "fit x.npy -o m --colour red", &["--colour"]);
+    lab.reject(2, "fit x.npy -o m --method robpca", &["angular"]);
+    lab.reject(2, "fit x.npy -o m -d 0", &["n_components = 0"]);
+    lab.reject(2, "fit x.npy -o m -d 7", &["n_components = 7", "at most 6"]);
+    lab.reject(2, "plan x.npy -d 7", &["n_components = 7", "at most 6"]);
+    for wrong in ["1.5", "two"] {
+        lab.reject(
+            2,
+            &format!("fit x.npy -o m -d {wrong}"),
+            &["expected an integer >= 1, a variance fraction in (0, 1), or `auto`"],
+        );
+    }
+    lab.reject(
+        2,
+        "fit x.npy -o m --method ae --n-directions 20",
+        &["--n-directions applies only to --method robust and cells"],
+    );
+    lab.reject(2, "fit x.npy -o m --n-directions 0", &["0 directions"]);
+    for angle in ["0", "-5", "90.5", "nan"] {
+        lab.reject(2, &format!("fit x.npy -o m --method tae --max-angle {angle}"), &["angle", "at most 90"]);
+    }
+    for tolerance in ["0", "-1", "1.5"] {
+        lab.reject(2, &format!("fit x.npy -o m --tol {tolerance}"), &["tolerance"]);
+    }
+    for memory in ["lots", "1.5G"] {
+        lab.reject(2, &format!("fit x.npy -o m --memory {memory}"), &["500M"]);
+    }
+}
+
+#[test]
+fn cone_options_need_a_cone() {
+    let lab = lab();
+    for option in ["--max-angle 30", "--cosine abs", "--ties index", "--recenter", "--exact"] {
+        for method in ["ae", "angular", "robust", "pca", "empca"] {
+            let name = option.split(' ').next().unwrap();
+            let message = format!("{name} applies only to --method tae, not to --method {method}");
+            lab.reject(2, &format!("fit x.npy -o m --method {method} {option}"), &[&message]);
+        }
+    }
+}
+
+#[test]
+fn over_the_memory_limit() {
+    let lab = lab();
+    lab.reject(2, "fit x.npy -o m --memory 1K", &["1.0 KiB", "allow more with --memory"]);
+    lab.reject(2, "plan x.npy --memory 1K", &["1.0 KiB"]);
+    lab.ok("fit x.npy -o m --memory 1G");
+}
+
+#[test]
+fn feature_count_mismatch() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    lab.write("narrow.npy", samples_npy("<f8", 40, 5));
+    lab.reject(2, "transform m narrow.npy -o s.npy", &["6 features", "5", "--columns"]);
+    lab.reject(2, "reconstruct m narrow.npy -o s.npy", &["6", "5"]);
+}
+
+#[test]
+fn cells_that_are_not_finite() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut data = samples(40, 6);
+        data[17 * 6 + 4] = bad;
+        data[30 * 6 + 1] = bad;
+        lab.write("bad.npy", npy_f64(&[40, 6], &data));
+        for method in ["ae", "tae", "angular", "pca"] {
+            lab.reject(3, &format!("fit bad.npy -o n --method {method}"), &["row 17", "column 4; remove the row"]);
+        }
+        lab.reject(3, "transform m bad.npy -o s.npy", &["row 17", "column 4"]);
+        lab.reject(3, "reconstruct m bad.npy -o s.npy", &["row 17", "column 4"]);
+    }
+}
+
+#[test]
+fn data_without_directions() {
+    let lab = Lab::new();
+    lab.write("equal.npy", npy_f64(&[9, 4], &[2.5; 36]));
+    lab.write("one.npy", npy_f64(&[1, 4], &[1.0, 2.0, 3.0, 4.0]));
+    lab.write("none.npy", npy_f64(&[0, 4], &[]));
+    for method in ["ae", "tae", "angular", "pca"] {
+        lab.reject(3, &format!("fit equal.npy -o m -d 1 --method {method}"), &[]);
+        lab.reject(3, &format!("fit one.npy -o m -d 1 --method {method}"), &["single"]);
+    }
+    lab.reject(3, "fit none.npy -o m -d 1", &["(0, 4)"]);
+}
+
+#[test]
+fn corrupt_files() {
+    let lab = lab();
+    let good = lab.read("x.npy");
+    lab.write("dtype.npy", npy("<c16", &[2, 2], &[0; 64]));
+    lab.write("object.npy", npy("|O", &[2, 2], &[0; 32]));
+    lab.write("short.npy", &good[..good.len() - 100]);
+    lab.write("header.npy", &good[..40]);
+    lab.write("empty.npy", b"");
+    lab.write("lying.npy", npy("<f8", &[usize::MAX / 2, 9], &[0; 64]));
+    lab.write("flat.npy", npy_f64(&[12], &[1.0; 12]));
+    lab.write("words.csv", "a,b\n1,2\n3,four\n");
+    for file in
+        ["dtype.npy", "object.npy", "short.npy", "header.npy", "empty.npy", "lying.npy", "flat.npy", "words.csv"]
+    {
+        lab.reject(3, &format!("fit {file} -o m -d 1"), &[]);
+        lab.reject(3, &format!("plan {file} -d 1"), &[]);
+    }
+    lab.reject(3, "fit dtype.npy -o m", &["complex128"]);
+}
+
+#[test]
+fn corrupt_models() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    let good = lab.read("m");
+    lab.write("short", &good[..good.len() - 8]);
+    lab.write("noise", b"this is no model");
+    for file in ["short", "noise", "x.npy"] {
+        lab.reject(3, &format!("inspect {file}"), &[file]);
+        lab.reject(3, &format!("transform {file} x.npy -o s.npy"), &[file]);
+        lab.reject(3, &format!("export {file} -o q.csv"), &[file]);
+    }
+}
+
+#[test]
+fn io_errors() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    lab.reject(4, "fit missing.npy -o n", &["error: missing.npy: no such file or directory\n"]);
+    lab.reject(4, "plan missing.npy", &["missing.npy"]);
+    lab.reject(4, "inspect missing", &["missing"]);
+    lab.reject(4, "fit x.npy -o no/folder/m", &["no/folder/m"]);
+    lab.reject(4, "transform m x.npy -o no/folder/s.npy", &["no/folder"]);
+    lab.reject(4, "reconstruct m x.npy -o no/folder/s.npy", &["no/folder"]);
+    lab.reject(4, "export m -o no/folder/q.csv", &["no/folder"]);
+    lab.reject(4, "fit x.npy -o .", &["folder"]);
+    lab.reject(4, "demo -o x.npy", &["x.npy"]);
+    lab.reject(4, "manpages -o x.npy", &["x.npy"]);
+}
+
+#[test]
+fn an_unwritable_output_is_reported_before_the_fit() {
+    let lab = lab();
+    // The data are missing as well, but the output is checked first.
+    lab.reject(4, "fit missing.npy -o no/folder/m", &["no/folder/m"]);
+}
+
+#[test]
+fn a_failed_fit_leaves_the_old_model() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m");
+    let before = lab.read("m");
+    lab.reject(2, "fit x.npy -o m -d 7", &[]);
+    lab.write("equal.npy", npy_f64(&[9, 4], &[2.5; 36]));
+    lab.reject(3, "fit equal.npy -o m", &[]);
+    assert_eq!(lab.read("m"), before);
+}

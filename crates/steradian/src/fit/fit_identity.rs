@@ -1,0 +1,169 @@
+//! The identity of a fit: data, parameters and program, field by field, by which a checkpoint is matched to its fit.
+
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plan::Plan;
+use crate::codec::{digest, hasher};
+use crate::config::options::Center;
+use crate::data::block::each_element;
+use crate::data::element::Element;
+use crate::data::source::Source;
+use crate::error::{Error, Result};
+use crate::model::file;
+
+/// The largest number of rows in the fingerprint: the first, the last, and others evenly between them.
+const SAMPLED_ROWS: usize = 64;
+/// Values longer than this are not quoted in messages.
+const QUOTED: usize = 40;
+
+/// The data, parameters and program of a fit. Threads and memory are not part of it: they may change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FitIdentity(Vec<(String, String)>);
+
+impl FitIdentity {
+    /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
+    pub fn new(plan: &Plan, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
+        let (config, shape) = (plan.request.given(), source.shape());
+        let mut facts: Vec<(String, String)> = [
+            ("version of steradian", env!("CARGO_PKG_VERSION").to_owned()),
+            ("instruction set", format!("{:?}", pulp::Arch::new()).split('(').next().unwrap_or_default().to_owned()),
+            ("samples", shape.samples.to_string()),
+            ("features", shape.features.to_string()),
+            ("element type", shape.element.name().to_owned()),
+            ("image size", shape.image.map_or("none".to_owned(), |(height, width)| format!("{height} x {width}"))),
+            ("file size", file_bytes.map_or("none".to_owned(), |bytes| format!("{bytes} bytes"))),
+            ("method", config.method.name().to_owned()),
+            ("seed", config.seed.to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let parameters = file::parameters(config, None).into_iter().map(|(name, value)| (name, text(&value)));
+        facts.extend(parameters.collect::<std::collections::BTreeMap<_, _>>());
+        if let Center::Given(point) = &config.center {
+            facts.push(("the numbers of the given center".to_owned(), hex(digest(point))));
+        }
+        facts.push(("the solver that runs".to_owned(), plan.solver.name().to_owned()));
+        facts.push(("the fingerprint of sampled rows".to_owned(), hex(fingerprint(source)?)));
+        Ok(Self(facts))
+    }
+
+    /// As text, for the head of a file.
+    pub fn to_text(&self) -> Result<String> {
+        serde_json::to_string(&self.0).map_err(|e| Error::invalid_argument(format!("cannot be written as text: {e}")))
+    }
+
+    /// Reads the text of [`FitIdentity::to_text`].
+    pub fn from_text(text: &str) -> Result<Self> {
+        serde_json::from_str(text)
+            .map(Self)
+            .map_err(|e| Error::invalid_data(format!("not the data and parameters of a checkpoint: {e}")))
+    }
+
+    /// The first difference between the fit of a checkpoint and the fit `now` that would resume it, in words.
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        let find = |facts: &[(String, String)], name: &str| {
+            let found = facts.iter().find(|(other, _)| other == name);
+            found.map_or("not set".to_owned(), |(_, value)| value.clone())
+        };
+        let names = self.0.iter().chain(&now.0).map(|(name, _)| name);
+        names.map(|name| (name, find(&self.0, name), find(&now.0, name))).find(|(_, then, now)| then != now).map(
+            |(name, then, now)| match then.len().max(now.len()) > QUOTED {
+                true => format!("{name} was another one"),
+                false => format!("{name} was {then} and is {now} now"),
+            },
+        )
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:016x}")
+}
+
+/// A digest of the numbers of a few rows.
+fn fingerprint(source: &dyn Source) -> Result<u64> {
+    let samples = source.shape().samples;
+    let count = samples.min(SAMPLED_ROWS);
+    let rows: Vec<usize> = (0..count).map(|i| i * (samples - 1) / (count - 1).max(1)).collect();
+    source.prefetch(&rows)?;
+    source.advise_access(&[], 0);
+    let mut hasher = hasher();
+    for row in rows {
+        source.visit(row..row + 1, &mut |block| {
+            each_element!(block, data => {
+                for column in 0..data.columns() {
+                    hasher.write(&data.get(0, column).widen().to_bits().to_le_bytes());
+                }
+            });
+            Ok(())
+        })?;
+    }
+    Ok(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::config::method::Method;
+    use crate::config::options::Solver;
+    use crate::data::slice::SliceSource;
+
+    fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> FitIdentity {
+        let source = SliceSource::new(data, data.len() / features, features).unwrap();
+        FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, bytes).unwrap()
+    }
+
+    #[test]
+    fn a_difference_is_named() {
+        let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
+        let config = Config::new(Method::Tae, 5).with_solver(Solver::Krylov);
+        let then = origin(&data, 6, &config, Some(4800));
+        assert_eq!(then.difference(&origin(&data, 6, &config, Some(4800))), None);
+        assert_eq!(FitIdentity::from_text(&then.to_text().unwrap()).unwrap(), then);
+        let differs = |now: FitIdentity, words: &str| {
+            let said = then.difference(&now).unwrap();
+            assert!(said.contains(words), "{said}");
+            assert!(now.difference(&then).is_some());
+        };
+        differs(origin(&data, 5, &config, Some(4800)), "samples was 100 and is 120 now");
+        differs(origin(&data, 6, &config, Some(4801)), "file size was 4800 bytes and is 4801 bytes now");
+        differs(
+            origin(&data, 6, &Config::new(Method::Tae, 6).with_solver(Solver::Krylov), Some(4800)),
+            "n_components was 5 and is 6 now",
+        );
+        differs(
+            origin(&data, 6, &Config::new(Method::Robust, 5).with_solver(Solver::Krylov), Some(4800)),
+            "method was tae and is robust now",
+        );
+        differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");
+        let given = |x: f64| Config { center: Center::Given(vec![x; 6]), ..config.clone() };
+        let said = origin(&data, 6, &given(1.0), None).difference(&origin(&data, 6, &given(2.0), None)).unwrap();
+        assert!(said.contains("numbers of the given center"), "{said}");
+    }
+
+    #[test]
+    fn the_fingerprint_does_not_depend_on_the_compiler() {
+        let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
+        let source = SliceSource::new(&data, 100, 6).unwrap();
+        assert_eq!(fingerprint(&source).unwrap(), 0x3252_5350_c7b2_1257);
+    }
+
+    #[test]
+    fn one_number_in_a_sampled_row_is_enough() {
+        let data: Vec<f64> = (0..70_000).map(f64::from).collect();
+        let then = origin(&data, 7, &Config::new(Method::Ae, 2), None);
+        for row in [0, 9_999 * 32 / 63, 9_999] {
+            let mut other = data.clone();
+            other[row * 7 + 3] += 0.5;
+            let said = then.difference(&origin(&other, 7, &Config::new(Method::Ae, 2), None)).unwrap();
+            assert!(said.contains("fingerprint of sampled rows"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The route of an embedding: the matrices that are formed and where its center is found, decided in one place.
+
+use crate::config::Config;
+use crate::config::options::{Center, Solver};
+use crate::config::screen::Screen;
+use crate::data::source::Shape;
+use crate::solver::gram;
+
+/// The route of one embedding of samples of some shape. The plan estimates its cost, the stages follow it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// The scatter matrix (D x D).
+    Scatter,
+    /// Block Krylov iteration by passes.
+    Krylov,
+    /// The Gram matrix (n x n) of each decomposition; with `center_within` the center is found within the first one.
+    Gram { center_within: bool },
+    /// One exact Gram matrix for all robust rounds, which then read no data.
+    GramRounds,
+}
+
+impl Route {
+    /// The route of a configuration with this solver for samples of this shape.
+    pub(crate) fn new(config: &Config, shape: &Shape, solver: Solver) -> Self {
+        match solver {
+            Solver::Scatter => Self::Scatter,
+            Solver::Krylov | Solver::Auto => Self::Krylov,
+            Solver::Gram => {
+                let exact = gram::integer_origin(shape.element).is_some();
+                let within = matches!(config.center, Center::Mean | Center::SpatialMedian);
+                match config.screen {
+                    Screen::Outlyingness(_) if exact && within => Self::GramRounds,
+                    _ => Self::Gram { center_within: gram::finds_center(&config.center, shape.element) },
+                }
+            }
+        }
+    }
+}
