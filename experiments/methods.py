@@ -27,9 +27,9 @@ CELLS = "cells (ours)"
 SCREENED = "screened AE (ours)"
 ANGULAR = "AE, spatial median (ours)"
 OURS: dict[str, Method] = {
-    ANGULAR: lambda d: AngularEmbedding(d, screen=None, loss="squared_cosine"),
+    ANGULAR: lambda d: AngularEmbedding(d, method="angular"),
     ROBUST: AngularEmbedding,
-    CELLS: lambda d: AngularEmbedding(d, cells="clean"),
+    CELLS: lambda d: AngularEmbedding(d, method="cells"),
 }
 """What this project adds."""
 

@@ -128,7 +128,7 @@ def main() -> None:
     kind, path = sys.argv[1:3]
     import steradian
 
-    model = steradian.AngularEmbedding(5, center="mean", screen=None, loss="squared_cosine", solver="krylov")
+    model = steradian.AngularEmbedding(5, method="ae", solver="krylov")
     if kind == "alone":
         found = alone(model, path)
     elif kind == "cluster":
