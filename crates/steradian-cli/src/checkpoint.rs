@@ -50,6 +50,7 @@ impl FitCheckpoint {
         let (failures, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
         let recorded = Arc::clone(&failures);
         let on_failure = move |failure: String| {
+            let failure = remedy::without_error_numbers(failure);
             aside(&|| warn(&failure));
             recorded.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
         };

@@ -92,13 +92,18 @@ fn columns(numeric: &[String], row_names: bool) -> String {
     if row_names { select } else { format!("{select}; pass --row-names if the first column contains row names") }
 }
 
-/// The path, then the message of the operating system without its error number.
-fn io_error(path: &Path, source: &io::Error) -> String {
-    let mut text = source.to_string();
+/// A message without the numbers that [`io::Error`] appends, such as `(os error 2)`.
+pub fn without_error_numbers(mut text: String) -> String {
     while let Some(start) = text.find(" (os error ") {
         let Some(length) = text[start..].find(')') else { break };
         text.replace_range(start..start + length + 1, "");
     }
+    text
+}
+
+/// The path, then the message of the operating system without its error number.
+fn io_error(path: &Path, source: &io::Error) -> String {
+    let mut text = without_error_numbers(source.to_string());
     // Operating systems start their messages with a capital letter.
     if source.raw_os_error().is_some() {
         text.get_mut(..1).map(str::make_ascii_lowercase);

@@ -1,14 +1,14 @@
 //! Files as sources of blocks, and atomic writes of results.
 //!
-//! [`open`] detects the format of a file by its content and returns [`Data`], a [`steradian::Source`]: a `.npy` array is
-//! memory-mapped and read in place (zero-copy), or streamed if it does not fit into memory; a table (text or parquet) is
-//! streamed; a folder of images or a video is decoded once. Outputs are written atomically (temporary file, then rename),
-//! so a reader never opens an incomplete file.
+//! [`open`] detects the format of a file by its content and returns [`Data`], a [`steradian::Source`]: a `.npy` array
+//! is memory-mapped and read in place (zero-copy), or streamed if it does not fit into memory; a table (text or
+//! parquet) is streamed; a folder of images or a video is decoded once. Outputs are written atomically (temporary file,
+//! then rename), so a reader never opens an incomplete file.
 //!
 //! # Features
 //!
-//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; opening a file of
-//! another format is then an error that names the feature.
+//! All are on by default. Without them the crate reads and writes `.npy` arrays and compiles no codec; opening a file
+//! of another format is then an error that names the feature.
 //!
 //! | feature | adds | crates |
 //! |---|---|---|

@@ -49,8 +49,8 @@ pub enum Data {
 
 impl Data {
     /// Streams an array that is larger than `memory` bytes, or than the available memory of the system if there is no
-    /// limit. Other data are returned unchanged, and so are arrays in Fortran order, whose blocks are spread over the whole
-    /// file. The buffers have their smallest size; see [`StreamedNpySource::widen`].
+    /// limit. Other data are returned unchanged, and so are arrays in Fortran order, whose blocks are spread over the
+    /// whole file. The buffers have their smallest size; see [`StreamedNpySource::widen`].
     pub fn stream_if_larger_than(self, memory: Option<u64>) -> Result<Self> {
         let Self::Npy(array) = self else {
             return Ok(self);
@@ -151,8 +151,8 @@ impl Source for Data {
     }
 }
 
-/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options apply to tables; other
-/// formats reject them.
+/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options apply to tables;
+/// other formats reject them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     let path = path.as_ref();
     let reject = |problem: &str| Err(Error::invalid_data(format!("{}: {problem}", path.display())));
@@ -275,8 +275,8 @@ fn unsupported_format(head: &[u8], bytes: u64) -> Option<String> {
     None
 }
 
-/// True for PNM images: P1 to P6, then width and height on one line, which distinguishes them from a table with a column of
-/// that name.
+/// True for PNM images: P1 to P6, then width and height on one line, which distinguishes them from a table with a
+/// column of that name.
 fn is_pnm(head: &[u8]) -> bool {
     let [b'P', b'1'..=b'6', b'\n' | b'\r' | b' ', rest @ ..] = head else {
         return false;

@@ -13,9 +13,9 @@ fn usage_errors() {
     let lab = lab();
     lab.reject(2, "fit x.npy -o m --colour red", &["--colour"]);
     lab.reject(2, "fit x.npy -o m --method robpca", &["angular"]);
-    lab.reject(2, "fit x.npy -o m -d 0", &["n_components = 0"]);
-    lab.reject(2, "fit x.npy -o m -d 7", &["n_components = 7", "at most 6"]);
-    lab.reject(2, "plan x.npy -d 7", &["n_components = 7", "at most 6"]);
+    lab.reject(2, "fit x.npy -o m -d 0", &["error: -d 0; use at least 1\n"]);
+    lab.reject(2, "fit x.npy -o m -d 7", &["error: -d 7 exceeds", "use at most 6\n"]);
+    lab.reject(2, "plan x.npy -d 7", &["error: -d 7 exceeds", "use at most 6\n"]);
     for wrong in ["1.5", "two"] {
         lab.reject(
             2,
@@ -28,12 +28,16 @@ fn usage_errors() {
         "fit x.npy -o m --method ae --n-directions 20",
         &["--n-directions applies only to --method robust and cells"],
     );
-    lab.reject(2, "fit x.npy -o m --n-directions 0", &["0 directions"]);
+    lab.reject(2, "fit x.npy -o m --n-directions 0", &["--n-directions 0; use at least 1"]);
     for angle in ["0", "-5", "90.5", "nan"] {
-        lab.reject(2, &format!("fit x.npy -o m --method tae --max-angle {angle}"), &["angle", "at most 90"]);
+        lab.reject(
+            2,
+            &format!("fit x.npy -o m --method tae --max-angle {angle}"),
+            &["error: --max-angle", "at most 90"],
+        );
     }
     for tolerance in ["0", "-1", "1.5"] {
-        lab.reject(2, &format!("fit x.npy -o m --tol {tolerance}"), &["tolerance"]);
+        lab.reject(2, &format!("fit x.npy -o m --tol {tolerance}"), &["error: --tol: "]);
     }
     for memory in ["lots", "1.5G"] {
         lab.reject(2, &format!("fit x.npy -o m --memory {memory}"), &["500M"]);

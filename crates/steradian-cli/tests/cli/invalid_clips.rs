@@ -21,8 +21,8 @@ fn folders_and_arrays() {
     }
     lab.write("float.npy", npy("<f4", &[2, 2, 2], &[0; 32]));
     lab.reject(3, "background float.npy -o out", &["uint8"]);
-    lab.reject(2, "background clip.npy -o deep/er/out --start 41", &["--start 41"]);
-    lab.reject(2, "background clip.npy -o out --start 40", &["--start 40", "40 frames"]);
+    lab.reject(2, "background clip.npy -o deep/er/out --start 41", &["--start: ", "start frame 41", "40 frames"]);
+    lab.reject(2, "background clip.npy -o out --start 40", &["--start: ", "start frame 40", "40 frames"]);
 }
 
 #[test]

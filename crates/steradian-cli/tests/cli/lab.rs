@@ -56,7 +56,7 @@ impl Lab {
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{line}\n{message}");
         assert!(message.starts_with("error: "), "{line}\n{message}");
-        assert!(message.lines().next().unwrap().len() <= 280, "{line}: too long\n{message}");
+        assert!(message.lines().next().unwrap().len() <= 240, "{line}: too long\n{message}");
         for needle in needles {
             assert!(message.contains(needle), "{line}: no {needle:?} in\n{message}");
         }

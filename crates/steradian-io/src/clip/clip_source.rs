@@ -1,8 +1,8 @@
-//! A clip as a source: u8 gray frames of one size from a folder of images, a video, a GIF or an (n, height, width) `.npy`.
+//! Clips as sources: u8 gray frames of one size from images, a video, a GIF or an (n, height, width) `.npy`.
 //!
 //! A u8 array is read in place. Other formats are decoded once into a temporary file of n x height x width bytes in the
-//! temporary folder of the system, and colors, if requested, into another one of three times that size. These files have
-//! no name where the system supports that, so the system removes them when the process ends, also after a crash.
+//! temporary folder of the system, and colors, if requested, into another one of three times that size. These files
+//! have no name where the system supports that, so the system removes them when the process ends, also after a crash.
 
 use std::io::Read;
 use std::ops::Range;

@@ -22,7 +22,8 @@ const JPEG_END: [u8; 2] = [0xff, 0xd9];
 const JPEG_TAIL: usize = 4096;
 
 impl Image {
-    /// Reads a PNG, JPEG, BMP, PNM or TIFF image or the first frame of a GIF as gray levels; the content decides the format.
+    /// Reads a PNG, JPEG, BMP, PNM or TIFF image or the first frame of a GIF as gray levels; the content decides the
+    /// format.
     pub fn read_gray(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_decoded(path, &decode(path)?, Color::Gray)

@@ -1,9 +1,9 @@
 //! Decoding of videos by the programs `ffprobe` and `ffmpeg`, which write frames to a pipe.
 //!
-//! A frame is a PGM or PPM image with its own header, so the decoder determines the size of a rotated or odd-sized video.
-//! The declared number of frames is only an estimate: a video ends where the decoder exits *successfully*. A decoder that
-//! prints errors, or exits long before the declared end, is an error, so that a truncated video is never read as a shorter
-//! clip.
+//! A frame is a PGM or PPM image with its own header, so the decoder determines the size of a rotated or odd-sized
+//! video. The declared number of frames is only an estimate: a video ends where the decoder exits *successfully*. A
+//! decoder that prints errors, or exits long before the declared end, is an error, so that a truncated video is never
+//! read as a shorter clip.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

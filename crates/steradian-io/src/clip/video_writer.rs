@@ -33,8 +33,8 @@ impl MovieWriter {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// Starts a video of frames of this height and width with `rate` frames per second. An odd side is padded by one black
-    /// row or column, since players require even sides.
+    /// Starts a video of frames of this height and width with `rate` frames per second. An odd side is padded by one
+    /// black row or column, since players require even sides.
     pub fn create(path: impl AsRef<Path>, (height, width): (usize, usize), rate: f64, color: Color) -> Result<Self> {
         let path = path.as_ref().to_path_buf();
         let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));

@@ -1,9 +1,9 @@
 //! Direct I/O (`O_DIRECT`): large reads that bypass the page cache where the file system supports it.
 //!
-//! A pass over a file that does not fit into memory finds none of its pages in the page cache, so filling the cache copies
-//! every byte for nothing and evicts pages of other processes. Direct reads transfer from disk into the buffer. They must
-//! start and end at page boundaries, so a buffer is slightly larger than the requested range. Where direct I/O is not
-//! supported, the file is read through the page cache, and its pages are released at once.
+//! A pass over a file that does not fit into memory finds none of its pages in the page cache, so filling the cache
+//! copies every byte for nothing and evicts pages of other processes. Direct reads transfer from disk into the buffer.
+//! They must start and end at page boundaries, so a buffer is slightly larger than the requested range. Where direct
+//! I/O is not supported, the file is read through the page cache, and its pages are released at once.
 
 use std::fs::File;
 use std::io;
@@ -27,7 +27,8 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// Size in bytes of a buffer for reads of `length` bytes: with the pages at both ends, and the alignment of the start.
+    /// Size in bytes of a buffer for reads of `length` bytes: with the pages at both ends, and the alignment of the
+    /// start.
     pub(crate) fn bytes_for(length: usize) -> usize {
         length + 3 * PAGE
     }
@@ -161,7 +162,8 @@ fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, into, at)
 }
 
-/// Opens a file a second time for direct reads; `None` if they are not supported, or if the path is another file by now.
+/// Opens a file a second time for direct reads; `None` if they are not supported, or if the path is another file by
+/// now.
 #[cfg(target_os = "linux")]
 fn open_direct(path: &Path, opened: &File) -> Option<File> {
     use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

@@ -1,18 +1,20 @@
-//! Memory-mapped files, and bytes reinterpreted as elements; with `malloc.rs`, this file has all unsafe code of the crate.
+//! Memory-mapped files, and bytes reinterpreted as elements.
+//!
+//! All unsafe code of the crate is in this file and in `malloc.rs`.
 //!
 //! # When another process truncates a mapped file
 //!
 //! The mapping is not a private copy: access to a page after the new end raises `SIGBUS`, which terminates the process.
 //! There are two precautions:
 //!
-//! - Every visit first checks the length of the open file. If the file is shorter than before, the visit returns an error
-//!   with both lengths.
-//! - A truncation *during* a visit cannot be detected this way. If the program has called [`install_sigbus_handler`], it
-//!   then exits with one line on the standard error and exit code 4; otherwise the signal terminates it.
+//! - Every visit first checks the length of the open file. If the file is shorter than before, the visit returns an
+//!   error with both lengths.
+//! - A truncation *during* a visit cannot be detected this way. If the program has called [`install_sigbus_handler`],
+//!   it then exits with one line on the standard error and exit code 4; otherwise the signal terminates it.
 //!
-//! A file that is *rewritten in place* with the same length is not detected: each pass reads the current content. A file
-//! that is *replaced* (written and renamed, as the outputs of this crate are) is harmless: the mapping still refers to the
-//! old file.
+//! A file that is *rewritten in place* with the same length is not detected: each pass reads the current content. A
+//! file that is *replaced* (written and renamed, as the outputs of this crate are) is harmless: the mapping still
+//! refers to the old file.
 
 #![allow(unsafe_code)]
 
@@ -27,12 +29,12 @@ use steradian::{Error, Result};
 use crate::npy::element::FileElement;
 use crate::system::pread::{changed_length, length};
 
-/// Size in bytes from which a file releases its pages after each visit (`MADV_DONTNEED`), so that a long pass does not count
-/// the whole file as memory of this process. The pages remain in the page cache; mapping them again takes about 0.05 s
-/// per GiB, which smaller files avoid.
+/// Size in bytes from which a file releases its pages after each visit (`MADV_DONTNEED`), so that a long pass does not
+/// count the whole file as memory of this process. The pages remain in the page cache; mapping them again takes about
+/// 0.05 s per GiB, which smaller files avoid.
 const RELEASE_THRESHOLD: usize = 256 << 20;
-/// Unit in bytes of the `madvise` hints for smaller files, one hint per chunk, since their pages remain mapped. A pair pass
-/// visits each row many times; a hint per visit took 6 % of the time of a fit of 633 x 20480.
+/// Unit in bytes of the `madvise` hints for smaller files, one hint per chunk, since their pages remain mapped. A pair
+/// pass visits each row many times; a hint per visit took 6 % of the time of a fit of 633 x 20480.
 const HINT_CHUNK: usize = 1 << 20;
 
 /// A file that is mapped for reading.
@@ -54,9 +56,9 @@ impl MappedFile {
                 path.display()
             ))
         })?;
-        // SAFETY: the map is read-only and private to this struct, and is borrowed only as bytes or as elements, for which
-        // every bit pattern is a value. Other processes may change the file: a changed element is still a valid value, and
-        // the head of this module describes the treatment of a truncated file.
+        // SAFETY: the map is read-only and private to this struct, and is borrowed only as bytes or as elements, for
+        // which every bit pattern is a value. Other processes may change the file: a changed element is still a valid
+        // value, and the head of this module describes the treatment of a truncated file.
         let map = unsafe { MmapOptions::new().len(bytes).map(&file) }.map_err(|e| Error::io(path, e))?;
         let chunks = if bytes < RELEASE_THRESHOLD { bytes.div_ceil(HINT_CHUNK) } else { 0 };
         Ok(Self { path: path.to_path_buf(), file, map, hinted: (0..chunks).map(|_| AtomicBool::new(false)).collect() })
@@ -83,7 +85,8 @@ impl MappedFile {
         as_elements(&self.map[range])
     }
 
-    /// Hints that a range will be read (`MADV_POPULATE_READ`): one call maps its pages instead of one fault per few pages.
+    /// Hints that a range will be read (`MADV_POPULATE_READ`): one call maps its pages instead of one fault per few
+    /// pages.
     pub(crate) fn prepare(&self, range: Range<usize>) {
         if self.hinted.is_empty() {
             return self.populate(range);
@@ -109,8 +112,8 @@ impl MappedFile {
     pub(crate) fn release(&self, range: Range<usize>) {
         #[cfg(unix)]
         if self.hinted.is_empty() && !range.is_empty() {
-            // SAFETY: the mapping is shared, read-only and backed by the file, so a released page has the content of the
-            // file when it is accessed again, also through a borrow of another thread.
+            // SAFETY: the mapping is shared, read-only and backed by the file, so a released page has the content of
+            // the file when it is accessed again, also through a borrow of another thread.
             let done = unsafe {
                 self.map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, range.start, range.len())
             };
@@ -129,8 +132,8 @@ pub(crate) fn as_elements<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
     (before.is_empty() && after.is_empty()).then_some(elements)
 }
 
-/// Installs a handler for `SIGBUS`: the process exits with one line and exit code 4 if a mapped file is truncated while it
-/// is read.
+/// Installs a handler for `SIGBUS`: the process exits with one line and exit code 4 if a mapped file is truncated while
+/// it is read.
 ///
 /// Call it at the start of a program, never in a library. On systems without signals it does nothing.
 pub fn install_sigbus_handler() {

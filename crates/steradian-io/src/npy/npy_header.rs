@@ -1,8 +1,8 @@
 //! The header of a `.npy` file, versions 1 to 3, read and validated.
 //!
-//! A header consists of a magic, a version, a length, and a Python dictionary with the keys `descr`, `fortran_order` and `shape`
-//! in any order. The error of a corrupt header names the byte; the error of a valid but unsupported array names a remedy.
-//! Sizes from the header are compared with the length of the file before memory is allocated.
+//! A header consists of a magic, a version, a length, and a Python dictionary with the keys `descr`, `fortran_order`
+//! and `shape` in any order. The error of a corrupt header names the byte; the error of a valid but unsupported array
+//! names a remedy. Sizes from the header are compared with the length of the file before memory is allocated.
 
 use std::fs::File;
 use std::io::Read;

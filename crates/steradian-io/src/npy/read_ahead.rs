@@ -1,8 +1,8 @@
 //! A ring of chunk buffers with a read-ahead thread.
 //!
-//! A slot contains one chunk. The reader thread loads first the chunks that threads wait for, then those that the pass needs
-//! next, into slots that no thread uses and that the pass needs later. So one slot is filled while others are in use, and
-//! the memory is that of the slots, whatever the size of the file.
+//! A slot contains one chunk. The reader thread loads first the chunks that threads wait for, then those that the pass
+//! needs next, into slots that no thread uses and that the pass needs later. So one slot is filled while others are in
+//! use, and the memory is that of the slots, whatever the size of the file.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -136,7 +136,8 @@ impl ReaderShared {
     }
 }
 
-/// Closes the ring when the reader thread ends, also by a panic, so that no visitor waits for a chunk that is never loaded.
+/// Closes the ring when the reader thread ends, also by a panic, so that no visitor waits for a chunk that is never
+/// loaded.
 struct ReaderEnd<'a>(&'a ReaderShared);
 
 impl Drop for ReaderEnd<'_> {
@@ -209,9 +210,9 @@ impl Ring {
         self.shared.work.notify_one();
     }
 
-    /// Borrows a chunk and waits until it is loaded. `None` for a thread that already borrows a chunk while all other slots
-    /// are in use, since it could wait for itself, and after a panic of the reader thread: the visitor then reads its rows
-    /// itself.
+    /// Borrows a chunk and waits until it is loaded. `None` for a thread that already borrows a chunk while all other
+    /// slots are in use, since it could wait for itself, and after a panic of the reader thread: the visitor then reads
+    /// its rows itself.
     pub(crate) fn borrow(&self, chunk: usize) -> Result<Option<ChunkGuard<'_>>> {
         let nested = BORROWED.get() > 0;
         let mut state = self.shared.lock();

@@ -1,8 +1,8 @@
 //! A streamed `.npy` array: chunks of complete blocks in a ring of buffers that are read ahead of the pass.
 //!
-//! Data and blocks are those of the mapped file: a chunk has a power of two of the blocks of a pass, so each block is in one
-//! chunk. Rows that are outside the hinted ranges and are a small part of a chunk, and rows of several chunks, are read
-//! separately.
+//! Data and blocks are those of the mapped file: a chunk has a power of two of the blocks of a pass, so each block is
+//! in one chunk. Rows that are outside the hinted ranges and are a small part of a chunk, and rows of several chunks,
+//! are read separately.
 
 use std::mem::size_of;
 use std::ops::Range;

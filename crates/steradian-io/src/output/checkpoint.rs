@@ -11,8 +11,9 @@
 //!
 //! # When the disk is full
 //!
-//! A checkpoint that cannot be created is an error. Later errors are warnings, and the fit continues: the next snapshot is
-//! a new attempt; after a total that cannot be saved the journal is not extended, and its earlier totals remain valid.
+//! A checkpoint that cannot be created is an error. Later errors are warnings, and the fit continues: the next snapshot
+//! is a new attempt; after a total that cannot be saved the journal is not extended, and its earlier totals remain
+//! valid.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};

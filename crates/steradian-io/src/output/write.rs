@@ -100,7 +100,8 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
     Error::io(path, io::Error::new(error.kind(), problem))
 }
 
-/// A folder that is written under a temporary name: [`StagedDir::finish`] renames it into place and replaces an existing one.
+/// A folder that is written under a temporary name: [`StagedDir::finish`] renames it into place and replaces an
+/// existing one.
 #[derive(Debug)]
 pub struct StagedDir {
     target: PathBuf,

@@ -1,6 +1,7 @@
 //! The amount of memory that this process can still allocate.
 
-/// Bytes that the system can allocate without swapping, cached files included; `None` where the system does not report it.
+/// Bytes that the system can allocate without swapping, cached files included; `None` where the system does not report
+/// it.
 pub fn available() -> Option<u64> {
     let total = available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();

@@ -1,7 +1,8 @@
 //! A text table as a source: streamed, never completely in memory.
 //!
-//! Opening reads the file once: it detects the header, validates every cell of the selected columns, counts the rows and
-//! records the start of every 256th sample. A visit seeks to the nearest recorded start and parses only the rows it needs.
+//! Opening reads the file once: it detects the header, validates every cell of the selected columns, counts the rows
+//! and records the start of every 256th sample. A visit seeks to the nearest recorded start and parses only the rows it
+//! needs.
 
 use std::fs::File;
 use std::io::Read;
@@ -88,7 +89,8 @@ impl CsvSource {
         self.rows.dropped()
     }
 
-    /// Index of the row of a sample, from 0 after the header; it differs from the index of the sample after dropped rows.
+    /// Index of the row of a sample, from 0 after the header; it differs from the index of the sample after dropped
+    /// rows.
     pub fn table_row(&self, sample: usize) -> usize {
         self.rows.table_row(sample)
     }

@@ -1,8 +1,8 @@
 //! A cache of decoded chunks of a file that threads share: concurrent requests decode a chunk once.
 //!
-//! A cursor is the decoder state at the end of a chunk: the next chunk continues from it instead of decoding its row group
-//! from the start. Threads at distant positions of a file use one cursor each. The content of a chunk does not depend on
-//! the thread or the cursor that decoded it.
+//! A cursor is the decoder state at the end of a chunk: the next chunk continues from it instead of decoding its row
+//! group from the start. Threads at distant positions of a file use one cursor each. The content of a chunk does not
+//! depend on the thread or the cursor that decoded it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -49,8 +49,8 @@ impl<P, C> DecodeCache<P, C> {
         self.max_chunks
     }
 
-    /// A chunk, decoded by `decode` unless it is in the cache. `decode` receives the cursor at the start of the chunk, if
-    /// there is one, and may return a cursor for the next chunk.
+    /// A chunk, decoded by `decode` unless it is in the cache. `decode` receives the cursor at the start of the chunk,
+    /// if there is one, and may return a cursor for the next chunk.
     pub(crate) fn get(&self, index: usize, decode: impl FnOnce(Option<C>) -> Result<(P, Option<C>)>) -> Result<Arc<P>> {
         let mut shared = self.lock();
         while shared.in_progress.contains(&index) {

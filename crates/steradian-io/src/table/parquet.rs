@@ -1,7 +1,7 @@
 //! A parquet table as a source: decoded slab by slab, never completely in memory.
 //!
-//! Row groups are split into slabs of a few MiB. Opening decodes every slab once: it validates the cells and records the
-//! dropped rows. A visit decodes the slabs it needs, or takes them from a cache.
+//! Row groups are split into slabs of a few MiB. Opening decodes every slab once: it validates the cells and records
+//! the dropped rows. A visit decodes the slabs it needs, or takes them from a cache.
 
 use std::fmt;
 use std::fs::File;
@@ -310,7 +310,8 @@ impl Source for ParquetSource {
         let row = self.shape.features as u64 * 8;
         let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows().min(self.shape.samples) as u64;
         let slab = self.slabs.iter().map(|slab| slab.rows.len()).max().unwrap_or(0) as u64;
-        // Slabs in the cache, undecoded pages, and per thread a slab that is being decoded and a block across two slabs.
+        // Slabs in the cache, undecoded pages, and per thread a slab that is being decoded and a block across two
+        // slabs.
         let cached = self.cache.max_chunks().min(self.slabs.len()) as u64;
         cached * slab * row + self.page_bytes + threads as u64 * (2 * slab + block) * row
     }

@@ -141,7 +141,8 @@ impl ParquetFile {
         Ok(())
     }
 
-    /// Estimated size in bytes of the largest page of a column: 1 MiB, or the whole column of a group if that is smaller.
+    /// Estimated size in bytes of the largest page of a column: 1 MiB, or the whole column of a group if that is
+    /// smaller.
     pub(crate) fn page_bytes(&self, column: usize) -> u64 {
         const USUAL_PAGE: u64 = 1 << 20;
         let sizes = self.reader.metadata().row_groups().iter().map(|group| group.column(column).uncompressed_size());

@@ -17,15 +17,15 @@ pub enum Missing {
 /// Options for reading a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableOptions {
-    /// The columns to read, in this order: names if the table has a header, else indices from 0. The single word `numeric`
-    /// selects every numeric column, unless a column has that name. `None` selects all columns.
+    /// The columns to read, in this order: names if the table has a header, else indices from 0. The single word
+    /// `numeric` selects every numeric column, unless a column has that name. `None` selects all columns.
     pub columns: Option<Vec<String>>,
     /// True if the first column contains row names instead of data.
     pub row_names: bool,
     /// Treatment of missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null`.
     pub missing: Missing,
-    /// True if the first row is a header. `None` detects it: the first row is a header if one of its cells in the selected
-    /// columns is neither a number nor missing.
+    /// True if the first row is a header. `None` detects it: the first row is a header if one of its cells in the
+    /// selected columns is neither a number nor missing.
     pub header: Option<bool>,
 }
 

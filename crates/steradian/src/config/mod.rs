@@ -13,11 +13,8 @@ pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use method::Method;
 use options::{Center, ComponentCount, Solver};
-use parameters::Parameters;
 
 /// The configuration of a fit.
 ///
@@ -31,8 +28,7 @@ use parameters::Parameters;
 /// let config = Config::new(Method::Tae, 3).with_center(Center::SpatialMedian).with_solver(Solver::Gram);
 /// assert_eq!(config.center(), &Center::SpatialMedian);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Parameters", try_from = "Parameters")]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Config {
     pub(crate) method: Method,

@@ -4,16 +4,30 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Config;
 use super::method::Method;
 use super::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use super::screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
+// Here rather than by attributes of `Config`, so that the configuration does not depend on its serialized form.
+impl Serialize for Config {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Parameters::from(self.clone()).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Config {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::try_from(Parameters::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
 /// The flat form of a [`Config`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Parameters {
+struct Parameters {
     method: Method,
     n_components: Count,
     center: Point,
