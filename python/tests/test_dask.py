@@ -227,7 +227,7 @@ def test_options_that_compare_pairs_of_samples_are_rejected_with_a_remedy(client
         AngularEmbedding.paper(2, max_angle="auto").fit(X)
     with pytest.raises(ValueError, match="solver krylov"):
         AngularEmbedding(2, solver="gram").fit(X)
-    with pytest.raises(ValueError, match=r"cells = .keep"):
+    with pytest.raises(ValueError, match=r"cells=.never"):
         AngularEmbedding(2, method="cells").fit(X)
     with pytest.raises(TypeError, match="EMPCA does not support Dask collections"):
         steradian.EMPCA(2).fit(X)

@@ -33,7 +33,7 @@ pub fn exception(error: Error) -> PyErr {
 /// The message of an error with its remedy.
 fn message(error: &Error) -> String {
     let hint = match error {
-        Error::InvalidArgument { parameter: Some(parameter), problem } => return in_python(parameter, problem),
+        Error::InvalidArgument { parameter, problem } => return in_python(*parameter, problem),
         Error::OverMemory { alternative: Some((solver, bytes)), .. } => {
             format!("increase memory_limit, or use solver=\"{solver}\", which needs {}", format_bytes(*bytes))
         }
@@ -46,13 +46,12 @@ fn message(error: &Error) -> String {
     format!("{error}; {hint}")
 }
 
-/// A message of the library about one parameter, by the name that Python has for it.
-fn in_python(parameter: &str, problem: &str) -> String {
+/// A message about an argument, with the package's names of parameters and values.
+fn in_python(parameter: Option<&str>, problem: &str) -> String {
     match parameter {
-        "tolerance" => problem.replacen("the tolerance is", "tol =", 1).replacen("tolerance", "tol", 1),
-        "exact" => problem.replacen("use successive elimination", "use exact=False", 1),
-        "cells" => problem.replacen("cells = \"keep\"", "cells=\"never\"", 1),
-        _ => problem.to_owned(),
+        Some("tolerance") => problem.replacen("the tolerance is", "tol =", 1).replacen("tolerance", "tol", 1),
+        Some("pivot_search" | "exact") => problem.replacen("use successive elimination", "use exact=False", 1),
+        _ => problem.replacen("cells = \"keep\"", "cells=\"never\"", 1),
     }
 }
 

@@ -79,11 +79,11 @@ fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u6
 }
 
 /// The screen by elimination and by the exact count.
-fn both<T: BlockElement>(data: &[T], features: usize, asked: impl Fn(PivotSearch) -> Config) -> [FittedScreen; 2] {
+fn both<T: BlockElement>(data: &[T], features: usize, config_for: impl Fn(PivotSearch) -> Config) -> [FittedScreen; 2] {
     let source = SliceSource::new(data, data.len() / features, features).unwrap();
     let runner = Local::new(2).unwrap();
     [PivotSearch::Elimination, PivotSearch::Exact]
-        .map(|counting| steradian::fit::screen(&asked(counting), &source, &runner).unwrap())
+        .map(|counting| steradian::fit::screen(&config_for(counting), &source, &runner).unwrap())
 }
 
 #[test]
@@ -94,14 +94,14 @@ fn pivot_ties_and_support_equal_those_of_the_exact_count() {
             for (cosine, ties) in [(Cosine::Abs, Ties::Index), (Cosine::Signed, Ties::Density)] {
                 let (n, features) = (500 + 101 * seed as usize, [4, 9, 40][seed as usize % 3]);
                 let x = samples(family, n, features, seed);
-                let asked = |counting| config(cosine, ties, counting, seed);
+                let config_for = |counting| config(cosine, ties, counting, seed);
                 let [quick, exact] = match seed % 3 {
-                    0 => both(&x, features, asked),
-                    1 => both(&x.iter().map(|&v| v as f32).collect::<Vec<f32>>(), features, asked),
+                    0 => both(&x, features, config_for),
+                    1 => both(&x.iter().map(|&v| v as f32).collect::<Vec<f32>>(), features, config_for),
                     _ => both(
                         &x.iter().map(|&v| (20.0 * v + 90.0).clamp(0.0, 255.0) as u8).collect::<Vec<u8>>(),
                         features,
-                        asked,
+                        config_for,
                     ),
                 };
                 let what = format!("{family} {cosine:?} {seed}");
@@ -139,11 +139,11 @@ fn a_model_reports_its_pivot_search_and_is_byte_identical_for_any_number_of_thre
     let (n, features) = (1500, 12);
     let x = samples("cone", n, features, 5);
     let source = SliceSource::new(&x, n, features).unwrap();
-    let asked = config(Cosine::Abs, Ties::Index, PivotSearch::Elimination, 5);
-    let model = fit(&asked, &source, 1).unwrap();
+    let config_for = config(Cosine::Abs, Ties::Index, PivotSearch::Elimination, 5);
+    let model = fit(&config_for, &source, 1).unwrap();
     let bytes = model.to_bytes().unwrap();
     for threads in [2, 7] {
-        assert!(fit(&asked, &source, threads).unwrap().to_bytes().unwrap() == bytes, "{threads} threads");
+        assert!(fit(&config_for, &source, threads).unwrap().to_bytes().unwrap() == bytes, "{threads} threads");
     }
     assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
     let metadata = model.metadata();
@@ -171,12 +171,12 @@ fn samples_at_the_center_are_never_candidates_and_always_outside() {
     let mut x = samples("cone", n, features, 2);
     (0..n).filter(|i| i % 7 == 0).for_each(|i| x[i * features..(i + 1) * features].fill(0.0));
     for angle in [40.0, 90.0] {
-        let asked = |counting| {
+        let config_for = |counting| {
             let mut config = config(Cosine::Abs, Ties::Index, counting, 1);
             config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), counting, ..Cone::default() });
             config
         };
-        let [quick, exact] = both(&x, features, asked);
+        let [quick, exact] = both(&x, features, config_for);
         assert_eq!(quick.support, exact.support);
         let (quick, exact) = (quick.cone.unwrap(), exact.cone.unwrap());
         assert_eq!(quick.pivot, exact.pivot);

@@ -117,7 +117,7 @@ fn all_components_explain_everything() {
     }
 }
 
-/// For normal samples the robust total is the trace of the covariance whatever the number of components.
+/// For normal samples the robust total is the trace of the covariance for any number of components.
 #[test]
 fn the_total_hardly_depends_on_the_number_of_components() {
     let x = table("clean", 6, 4000, 10);

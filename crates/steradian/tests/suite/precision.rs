@@ -13,7 +13,7 @@ const MIN_AGREEMENT: f64 = 0.99;
 
 /// Synthetic samples near a subspace, and some outliers.
 #[derive(Debug, Clone, Copy)]
-struct MadeTable {
+struct SyntheticTable {
     samples: usize,
     features: usize,
     rank: usize,
@@ -22,9 +22,10 @@ struct MadeTable {
     outliers: usize,
 }
 
-const ISSUE: MadeTable = MadeTable { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
+const BASE: SyntheticTable =
+    SyntheticTable { samples: 300, features: 20, rank: 2, noise: 1e-3, offset: 0.0, outliers: 10 };
 
-impl MadeTable {
+impl SyntheticTable {
     fn data(&self, seed: u64) -> Vec<f64> {
         let mut numbers = TestRandom::new(seed);
         let basis = numbers.rotation(self.features);
@@ -55,8 +56,8 @@ impl MadeTable {
 /// A model and the flags of the data it was fitted to.
 type Fitted = (Model, Vec<Flag>);
 
-fn fitted<T: BlockElement>(data: &[T], made: &MadeTable, config: &Config) -> Fitted {
-    let source = SliceSource::new(data, made.samples, made.features).unwrap();
+fn fitted<T: BlockElement>(data: &[T], table: &SyntheticTable, config: &Config) -> Fitted {
+    let source = SliceSource::new(data, table.samples, table.features).unwrap();
     let model = fit(config, &source, 2).unwrap();
     let mut flags = Vec::new();
     let runner = steradian::Local::new(2).unwrap();
@@ -92,10 +93,10 @@ fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<St
 
 #[test]
 fn f32_data_have_the_flags_of_f64_data() {
-    let data = ISSUE.data(1);
+    let data = BASE.data(1);
     let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
     let config = Config::new(Method::Robust, 2);
-    let (double, single) = (fitted(&data, &ISSUE, &config), fitted(&single, &ISSUE, &config));
+    let (double, single) = (fitted(&data, &BASE, &config), fitted(&single, &BASE, &config));
     let regular = double.1.iter().filter(|flag| **flag == Flag::Regular).count();
     assert!((250..=290).contains(&regular), "{regular} of 300 samples are regular in f64");
     assert_eq!(differences("robust", (&double, &single), 1e-6), None);
@@ -103,26 +104,26 @@ fn f32_data_have_the_flags_of_f64_data() {
 
 #[test]
 fn f32_and_f64_agree_for_every_noise_offset_method_and_solver() {
-    let made = [
-        ISSUE,
-        MadeTable { noise: 1e-1, ..ISSUE },
-        MadeTable { noise: 1e-2, offset: 1e4, ..ISSUE },
-        MadeTable { noise: 1e-4, ..ISSUE },
-        MadeTable { noise: 1e-4, offset: 100.0, ..ISSUE },
-        MadeTable { noise: 1e-5, ..ISSUE },
-        MadeTable { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
-        MadeTable { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
+    let table = [
+        BASE,
+        SyntheticTable { noise: 1e-1, ..BASE },
+        SyntheticTable { noise: 1e-2, offset: 1e4, ..BASE },
+        SyntheticTable { noise: 1e-4, ..BASE },
+        SyntheticTable { noise: 1e-4, offset: 100.0, ..BASE },
+        SyntheticTable { noise: 1e-5, ..BASE },
+        SyntheticTable { samples: 120, features: 400, rank: 3, noise: 1e-3, offset: 100.0, outliers: 10 },
+        SyntheticTable { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
     ];
     let mut wrong = Vec::new();
-    for (seed, made) in made.iter().enumerate() {
-        let data = made.data(seed as u64);
+    for (seed, table) in table.iter().enumerate() {
+        let data = table.data(seed as u64);
         let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
-                let config = Config::new(method, made.rank).with_solver(solver);
-                let (double, single) = (fitted(&data, made, &config), fitted(&single, made, &config));
-                let turned = 2.0 * config.tolerance + made.single_rounding();
-                wrong.extend(differences(&format!("{made:?} {method:?} {solver:?}"), (&double, &single), turned));
+                let config = Config::new(method, table.rank).with_solver(solver);
+                let (double, single) = (fitted(&data, table, &config), fitted(&single, table, &config));
+                let turned = 2.0 * config.tolerance + table.single_rounding();
+                wrong.extend(differences(&format!("{table:?} {method:?} {solver:?}"), (&double, &single), turned));
             }
         }
     }
@@ -135,20 +136,23 @@ fn integers_give_the_same_result_in_every_type() {
     let mut wrong = Vec::new();
     for (seed, (samples, features, noise)) in [(300, 20, 0.03), (150, 300, 0.1), (800, 40, 0.3)].into_iter().enumerate()
     {
-        let made = MadeTable { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
+        let table = SyntheticTable { samples, features, rank: 2, noise, offset: 0.0, outliers: samples / 20 };
         let integers: Vec<f64> =
-            made.data(seed as u64).iter().map(|x| (128.0 + 12.0 * x).round().clamp(0.0, 255.0)).collect();
+            table.data(seed as u64).iter().map(|x| (128.0 + 12.0 * x).round().clamp(0.0, 255.0)).collect();
         let bytes: Vec<u8> = integers.iter().map(|&x| x as u8).collect();
         let words: Vec<u16> = integers.iter().map(|&x| x as u16).collect();
         let single: Vec<f32> = integers.iter().map(|&x| x as f32).collect();
         for method in METHODS {
             for solver in SOLVERS {
                 let config = Config::new(method, 2).with_solver(solver);
-                let double = fitted(&integers, &made, &config);
-                let others =
-                    [fitted(&bytes, &made, &config), fitted(&words, &made, &config), fitted(&single, &made, &config)];
+                let double = fitted(&integers, &table, &config);
+                let others = [
+                    fitted(&bytes, &table, &config),
+                    fitted(&words, &table, &config),
+                    fitted(&single, &table, &config),
+                ];
                 for (form, other) in ["u8", "u16", "f32"].iter().zip(&others) {
-                    let what = format!("{made:?} {method:?} {solver:?} {form}");
+                    let what = format!("{table:?} {method:?} {solver:?} {form}");
                     wrong.extend(differences(&what, (&double, other), 1e-5));
                 }
             }
