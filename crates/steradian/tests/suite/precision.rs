@@ -104,7 +104,7 @@ fn f32_data_have_the_flags_of_f64_data() {
 
 #[test]
 fn f32_and_f64_agree_for_every_noise_offset_method_and_solver() {
-    let table = [
+    let tables = [
         BASE,
         SyntheticTable { noise: 1e-1, ..BASE },
         SyntheticTable { noise: 1e-2, offset: 1e4, ..BASE },
@@ -115,7 +115,7 @@ fn f32_and_f64_agree_for_every_noise_offset_method_and_solver() {
         SyntheticTable { samples: 1200, features: 30, rank: 3, noise: 1e-4, offset: 1.0, outliers: 100 },
     ];
     let mut wrong = Vec::new();
-    for (seed, table) in table.iter().enumerate() {
+    for (seed, table) in tables.iter().enumerate() {
         let data = table.data(seed as u64);
         let single: Vec<f32> = data.iter().map(|&x| x as f32).collect();
         for method in METHODS {
