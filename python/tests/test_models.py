@@ -138,7 +138,9 @@ def test_a_table_with_options(program: str, tmp_path: Path) -> None:
     assert list(model.feature_names_in_) == ["a", "c", "b"]
     with pytest.raises(ValueError, match=r'column b.* is missing .*; use steradian.open\(path, missing="drop"\)'):
         steradian.open(tmp_path / "t.csv", columns=["a", "b"])
-    with pytest.raises(ValueError, match=r'is not numeric; use steradian.open\(path, columns=\["a", "b", "c"\]\)') as text:
+    with pytest.raises(
+        ValueError, match=r'is not numeric; use steradian.open\(path, columns=\["a", "b", "c"\]\)'
+    ) as text:
         steradian.open(tmp_path / "t.csv")
     assert "--" not in str(text.value)
     with pytest.raises(ValueError, match=r"missing = .fill. is not supported; expected .error. or .drop."):
