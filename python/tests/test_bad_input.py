@@ -153,6 +153,10 @@ def test_another_frame_in_scikit_learns_words() -> None:
             "n_directions = 20 requires the outlyingness screen, which method = 'ae' does not have; use method",
         ),
         ({"method": "tae", "n_directions": 20}, "n_directions = 20 requires the outlyingness screen"),
+        (
+            {"method": "tae", "cells": "always"},
+            "cleaning of cells is not supported with a cone, which method = 'tae' has",
+        ),
         ({"method": "pca", "screen": "cone"}, "screen = 'cone' is not supported by method = 'pca'"),
         ({"method": "pca", "loss": "sine"}, "loss = 'sine' is not supported by method = 'pca'"),
         ({"method": "pca", "cells": "always"}, "cells = 'always' is not supported by method = 'pca'"),

@@ -240,7 +240,7 @@ class AngularEmbedding(Subspace):
             "recenter": bool(self.recenter),
             "exact": bool(self.exact),
         }
-        self._require_applicable(overridden["screen"], cone)
+        self._require_applicable(overridden["screen"], overridden["cells"], cone)
         return {
             "method": self.method,
             "n_components": parameters.n_components(self.n_components),
@@ -256,7 +256,7 @@ class AngularEmbedding(Subspace):
         """The parameter `cells`, former spellings replaced."""
         return _FORMER_CELLS.get(self.cells, self.cells) if isinstance(self.cells, str) else self.cells
 
-    def _require_applicable(self, screen: str, cone: dict[str, Any]) -> None:
+    def _require_applicable(self, screen: str, cells: str, cone: dict[str, Any]) -> None:
         """Reject parameters that the method, with its screen, does not have."""
         if self.method == "pca":
             for name in _NOT_OF_PCA:
@@ -268,6 +268,9 @@ class AngularEmbedding(Subspace):
             if screen != "cone" and cone[name] != default:
                 msg = f"{name} = {cone[name]!r} requires a cone, which {where} does not have; use method='tae'"
                 raise ValueError(msg)
+        if screen == "cone" and cells == "clean":
+            msg = f"cleaning of cells is not supported with a cone, which {where} has; use cells='never'"
+            raise ValueError(msg)
         if screen != "outlyingness" and self.n_directions is not None:
             msg = (
                 f"n_directions = {self.n_directions!r} requires the outlyingness screen, which {where} does not have; "
