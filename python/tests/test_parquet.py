@@ -65,5 +65,8 @@ def test_kinds_nulls_and_text(program, table, tmp_path):
     command = [program, "fit", path, "-o", tmp_path / "m.safetensors"]
     rejected = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert rejected.returncode == 3
-    for word in ('"name" (text)', '"kind" (text)', '"when" (a time)', "--columns numeric takes the 5 columns"):
-        assert word in rejected.stderr
+    for words in (
+        'column "name" (text, first of 3 such columns)',
+        "5 numeric columns integer, tiny, flag, real, half;",
+    ):
+        assert words in rejected.stderr
