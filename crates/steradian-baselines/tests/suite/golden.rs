@@ -28,7 +28,7 @@ fn meta(case: &str) -> Value {
 fn config(case: &str, method: Method) -> Config {
     let meta = meta(case);
     let mut config = steradian_baselines::preset(method, meta["d"].as_u64().unwrap() as usize);
-    config.other.insert(steradian_baselines::TRIM.to_owned(), meta["config"]["trim"].as_f64().unwrap_or(0.0));
+    config = config.with_parameter(steradian_baselines::TRIM, meta["config"]["trim"].as_f64().unwrap_or(0.0));
     config
 }
 
@@ -36,7 +36,7 @@ fn config(case: &str, method: Method) -> Config {
 fn check_subspace(case: &str, config: &Config) -> steradian::Model {
     let source = NpySource::open(golden(case).join("X.npy")).unwrap();
     let model = steradian_baselines::fit(config, &source, &Local::new(2).unwrap()).unwrap();
-    let off = sine(&array(case, "Q.npy").transposed(), &model.components).asin().to_degrees();
+    let off = sine(&array(case, "Q.npy").transposed(), &model.subspace.components).asin().to_degrees();
     let allowed = meta(case)["tolerance"]["angle_degrees"].as_f64().unwrap();
     assert!(off <= allowed, "{case}: off by {off:e} degrees, allowed {allowed:e}");
     model
@@ -46,11 +46,11 @@ fn check_subspace(case: &str, config: &Config) -> steradian::Model {
 fn em_pca_equals_the_reference_at_a_tight_tolerance() {
     for case in ["40_empca", "41_empca_wide"] {
         let mut config = config(case, steradian_baselines::EMPCA);
-        config.tolerance = 1e-10;
+        config = config.with_tolerance(1e-10);
         let model = check_subspace(case, &config);
         let n = model.shape.samples as f64;
         let expected = steradian_io::read_vector(golden(case).join("eig.npy")).unwrap();
-        for (found, value) in model.explained_variance.iter().zip(expected) {
+        for (found, value) in model.diagnostics.explained_variance.iter().zip(expected) {
             assert!((found * (n - 1.0) / n / value - 1.0).abs() < 1e-9, "{case}: {found} {value}");
         }
     }
@@ -60,7 +60,7 @@ fn em_pca_equals_the_reference_at_a_tight_tolerance() {
 fn grassmann_averages_equal_the_reference() {
     for case in ["42_ga", "43_tga_half", "44_tga_even", "45_tga_five_percent"] {
         let mut config = config(case, if case == "42_ga" { steradian_baselines::GA } else { steradian_baselines::TGA });
-        config.tolerance = 1e-10;
+        config = config.with_tolerance(1e-10);
         check_subspace(case, &config);
     }
 }
@@ -80,10 +80,10 @@ fn the_parts_of_the_pursuit_equal_the_reference() {
             let off = relative(part.data(), array(case, file).data());
             assert!(off <= allowed, "{case} {file}: off by {off:e}, allowed {allowed:e}");
         }
-        let off = sine(&array(case, "Q.npy").transposed(), &found.model.components);
+        let off = sine(&array(case, "Q.npy").transposed(), &found.model.subspace.components);
         assert!(off <= allowed, "{case}: components are off by {off:e}");
-        assert!(found.model.certificate.converged && found.model.certificate.residual < 1e-7);
+        assert!(found.model.report.certificate.converged && found.model.report.certificate.residual < 1e-7);
         let steps: usize = meta(case)["note"].as_str().unwrap().split(' ').next().unwrap().parse().unwrap();
-        assert_eq!(found.model.iterations, [steps], "{case}: number of steps");
+        assert_eq!(found.model.report.iterations, [steps], "{case}: number of steps");
     }
 }

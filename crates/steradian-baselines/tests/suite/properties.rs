@@ -16,20 +16,26 @@ fn components_are_orthonormal_whatever_the_shape() {
             let model = fit(&config, &x, 2);
             let d = model.n_components();
             assert!(
-                d == 2 || config.method == steradian_baselines::PCP,
+                d == 2 || config.method() == steradian_baselines::PCP,
                 "only the rank of a low-rank part may be less than requested"
             );
             for i in 0..d {
                 for j in 0..d {
-                    let dot: f64 =
-                        model.components.row(i).iter().zip(model.components.row(j)).map(|(a, b)| a * b).sum();
+                    let dot: f64 = model
+                        .subspace
+                        .components
+                        .row(i)
+                        .iter()
+                        .zip(model.subspace.components.row(j))
+                        .map(|(a, b)| a * b)
+                        .sum();
                     let expected = f64::from(u8::from(i == j));
-                    assert!((dot - expected).abs() < 1e-10, "{} {n} x {features}: {dot}", config.method.name());
+                    assert!((dot - expected).abs() < 1e-10, "{} {n} x {features}: {dot}", config.method().name());
                 }
             }
             assert_eq!(
-                model.iterations.len(),
-                if matches!(config.method, steradian_baselines::GA | steradian_baselines::TGA) { 2 } else { 1 }
+                model.report.iterations.len(),
+                if matches!(config.method(), steradian_baselines::GA | steradian_baselines::TGA) { 2 } else { 1 }
             );
         }
     }
@@ -40,11 +46,11 @@ fn models_are_byte_identical_for_any_number_of_threads_and_after_a_round_trip() 
     let x = TestRandom::new(2).samples(300, 600, 3);
     for config in all_methods() {
         let bytes: Vec<Vec<u8>> = [1, 2, 7].map(|threads| fit(&config, &x, threads).to_bytes().unwrap()).to_vec();
-        assert_eq!(bytes[0], bytes[1], "{}: 1 and 2 threads", config.method.name());
-        assert_eq!(bytes[0], bytes[2], "{}: 1 and 7 threads", config.method.name());
+        assert_eq!(bytes[0], bytes[1], "{}: 1 and 2 threads", config.method().name());
+        assert_eq!(bytes[0], bytes[2], "{}: 1 and 7 threads", config.method().name());
         let read = Model::from_bytes(&bytes[0]).unwrap();
-        assert_eq!(read.to_bytes().unwrap(), bytes[0], "{}", config.method.name());
-        assert_eq!(read.config.other, config.other);
+        assert_eq!(read.to_bytes().unwrap(), bytes[0], "{}", config.method().name());
+        assert_eq!(read.config.parameter(steradian_baselines::TRIM), config.parameter(steradian_baselines::TRIM));
     }
 }
 
@@ -71,8 +77,8 @@ fn the_steps_of_emae_follow_from_the_ratio_of_eigenvalues() {
         let ratio = counts[d] as f64 / counts[d - 1] as f64;
         let steps = |tolerance: f64| {
             let mut config = steradian_baselines::preset(steradian_baselines::EMAE, d);
-            config.tolerance = tolerance;
-            fit(&config, &x, 2).iterations[0] as f64
+            config = config.with_tolerance(tolerance);
+            fit(&config, &x, 2).report.iterations[0] as f64
         };
         // The steps of the start are equal for both tolerances.
         let (coarse, fine) = (1e-3f64, 1e-9);
@@ -89,14 +95,22 @@ fn emae_is_ae_and_em_pca_is_pca() {
         let x = numbers.samples(n, features, 3);
         for (iterated, direct) in [(steradian_baselines::EMAE, Method::Ae), (steradian_baselines::EMPCA, Method::Pca)] {
             let mut config = steradian_baselines::preset(iterated, 3);
-            config.tolerance = 1e-11;
+            config = config.with_tolerance(1e-11);
             let found = fit(&config, &x, 2);
             let exact = steradian::fit(&Config::new(direct, 3), &source(&x), &Local::new(2).unwrap()).unwrap();
-            let off = sine(&exact.components, &found.components);
+            let off = sine(&exact.subspace.components, &found.subspace.components);
             assert!(off < 1e-8, "{}: {off:e}", iterated.name());
-            assert!(relative(&found.explained_variance, &exact.explained_variance) < 1e-8, "{}", iterated.name());
-            assert!(off <= found.certificate.sine_bound + 1e-12, "the bound holds: {:?}", found.certificate);
-            if let (Some(a), Some(b)) = (&found.angular_eigenvalues, &exact.angular_eigenvalues) {
+            assert!(
+                relative(&found.diagnostics.explained_variance, &exact.diagnostics.explained_variance) < 1e-8,
+                "{}",
+                iterated.name()
+            );
+            assert!(
+                off <= found.report.certificate.sine_bound + 1e-12,
+                "the bound holds: {:?}",
+                found.report.certificate
+            );
+            if let (Some(a), Some(b)) = (&found.subspace.angular_eigenvalues, &exact.subspace.angular_eigenvalues) {
                 assert!(relative(a, b) < 1e-10);
             }
         }
@@ -109,12 +123,12 @@ fn the_certificate_bounds_an_early_stop() {
     for (iterated, direct) in [(steradian_baselines::EMAE, Method::Ae), (steradian_baselines::EMPCA, Method::Pca)] {
         for tolerance in [0.3, 1e-2, 1e-4] {
             let mut config = steradian_baselines::preset(iterated, 2);
-            config.tolerance = tolerance;
+            config = config.with_tolerance(tolerance);
             let found = fit(&config, &x, 1);
             let exact = steradian::fit(&Config::new(direct, 2), &source(&x), &Local::new(1).unwrap()).unwrap();
             // The bound is on the largest angle; rounding is far below all these tolerances.
-            let off = largest_sine(&exact.components, &found.components);
-            let bound = found.certificate.sine_bound;
+            let off = largest_sine(&exact.subspace.components, &found.subspace.components);
+            let bound = found.report.certificate.sine_bound;
             assert!(off <= bound + 1e-12, "{} at {tolerance}: {off:e}, bound {bound:e}", iterated.name());
             assert!(off > 1e-9, "{} at {tolerance}: {off:e}; an early stop leaves an error to bound", iterated.name());
             assert!(bound < 1.0, "{} at {tolerance}: a bound of 1 is trivial", iterated.name());
@@ -131,8 +145,8 @@ fn u8_data_give_the_result_of_f64_data() {
     for config in all_methods() {
         let narrow = steradian_baselines::fit(&config, &SliceSource::new(&bytes, 120, 50).unwrap(), &runner).unwrap();
         let double = steradian_baselines::fit(&config, &SliceSource::new(&wide, 120, 50).unwrap(), &runner).unwrap();
-        let off = sine(&double.components, &narrow.components);
-        assert!(off < 3e-3, "{}: {off:e}", config.method.name());
+        let off = sine(&double.subspace.components, &narrow.subspace.components);
+        assert!(off < 3e-3, "{}: {off:e}", config.method().name());
     }
 }
 
@@ -141,7 +155,7 @@ fn low_rank_and_sparse_parts_are_found_and_add_up() {
     for (n, features) in [(60, 80), (90, 40)] {
         let x = low_rank_and_sparse(6, n, features, 2, 0.05);
         let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
-        config.center = steradian::Center::None;
+        config = config.with_center(steradian::Center::None);
         let found =
             steradian_baselines::principal_component_pursuit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
         let sum: Vec<f64> = found.low_rank.data().iter().zip(found.sparse.data()).map(|(l, s)| l + s).collect();
@@ -160,14 +174,14 @@ fn low_rank_and_sparse_parts_are_found_and_add_up() {
 fn a_pursuit_that_does_not_converge_warns() {
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
     // Below rounding: no iteration reaches it.
-    config.tolerance = 1e-30;
+    config = config.with_tolerance(1e-30);
     let model = fit(&config, &low_rank_and_sparse(6, 20, 30, 2, 0.05), 1);
-    assert!(!model.certificate.converged && model.certificate.residual > 0.0);
-    assert_eq!(model.iterations, [1000]);
+    assert!(!model.report.certificate.converged && model.report.certificate.residual > 0.0);
+    assert_eq!(model.report.iterations, [1000]);
     assert!(
-        model.warnings.iter().any(|warning| warning.contains("> tolerance 1.0e-30 after 1000 iterations")),
+        model.report.warnings.iter().any(|warning| warning.contains("> tolerance 1.0e-30 after 1000 iterations")),
         "{:?}",
-        model.warnings
+        model.report.warnings
     );
 }
 
@@ -181,11 +195,11 @@ fn tga_tolerates_outliers_that_affect_ga() {
         x[(i, feature)] += 400.0;
     }
     let mut config = steradian_baselines::preset(steradian_baselines::TGA, 1);
-    config.center = steradian::Center::Median;
-    let trimmed = sine(&clean.components, &fit(&config, &x, 1).components);
-    config.method = steradian_baselines::GA;
-    config.other.insert(steradian_baselines::TRIM.to_owned(), 0.0);
-    let plain = sine(&clean.components, &fit(&config, &x, 1).components);
+    config = config.with_center(steradian::Center::Median);
+    let trimmed = sine(&clean.subspace.components, &fit(&config, &x, 1).subspace.components);
+    config = config.with_method(steradian_baselines::GA);
+    config = config.with_parameter(steradian_baselines::TRIM, 0.0);
+    let plain = sine(&clean.subspace.components, &fit(&config, &x, 1).subspace.components);
     assert!(trimmed < 0.1 && plain > 0.5, "trimmed {trimmed}, plain {plain}");
 }
 
@@ -198,14 +212,14 @@ fn invalid_arguments_are_rejected_with_numbers() {
         other => panic!("{other:?}"),
     };
     let mut config = steradian_baselines::preset(steradian_baselines::PCP, 2);
-    config.memory_limit = Some(10 << 10);
+    config = config.with_memory_limit(Some(10 << 10));
     assert!(message(&config).contains("with method pcp but may use 10.0 KiB"), "{}", message(&config));
     let mut config = steradian_baselines::preset(steradian_baselines::TGA, 2);
-    config.other.insert(steradian_baselines::TRIM.to_owned(), 0.7);
+    config = config.with_parameter(steradian_baselines::TRIM, 0.7);
     assert!(message(&config).contains("trim = 0.7 is not in [0, 0.5]"));
     let mut config = steradian_baselines::preset(steradian_baselines::EMPCA, 11);
     assert!(message(&config).contains("at most 10"));
-    config.components = steradian::ComponentCount::Auto;
+    config = config.with_n_components(steradian::ComponentCount::Auto);
     assert!(message(&config).contains("requires an integer number of components"));
     assert!(message(&Config::new(Method::Ae, 2)).contains("is not a baseline"));
     let engine =
@@ -219,12 +233,12 @@ fn invalid_data_are_rejected() {
     for config in all_methods() {
         let equal = vec![3.5; 40];
         let error = steradian_baselines::fit(&config, &SliceSource::new(&equal, 10, 4).unwrap(), &runner).unwrap_err();
-        assert!(message_of(&error).contains("equal to the center"), "{}: {error}", config.method.name());
+        assert!(message_of(&error).contains("equal to the center"), "{}: {error}", config.method().name());
         let mut with_nan: Vec<f64> = (0..40).map(|i| (i * i % 17) as f64).collect();
         with_nan[13] = f64::NAN;
         let error =
             steradian_baselines::fit(&config, &SliceSource::new(&with_nan, 10, 4).unwrap(), &runner).unwrap_err();
-        assert!(message_of(&error).contains("row 3, column 1"), "{}: {error}", config.method.name());
+        assert!(message_of(&error).contains("row 3, column 1"), "{}: {error}", config.method().name());
     }
     // Data of rank 1: a second component does not exist.
     let line: Vec<f64> = (0..40).map(|i| (i / 4) as f64 * [1.0, 2.0, -1.0, 0.5][i % 4]).collect();
@@ -244,7 +258,7 @@ fn invalid_data_are_rejected() {
 #[test]
 fn equal_eigenvalues_are_never_certified() {
     let model = fit(&steradian_baselines::preset(steradian_baselines::EMAE, 1), &axes(&[30, 30, 30]), 1);
-    assert_eq!(model.certificate.sine_bound, 1.0);
+    assert_eq!(model.report.certificate.sine_bound, 1.0);
 }
 
 /// The total variance is the trace for EM PCA and robust for the other methods, as are the explained variances.
@@ -257,12 +271,13 @@ fn explained_variance_ratios_sum_to_at_most_1() {
         }
         for config in all_methods() {
             let model = fit(&config, &x, 1);
-            let total = model.total_variance.unwrap();
-            let ratios: Vec<f64> = model.explained_variance.iter().map(|variance| variance / total).collect();
-            let what = format!("{}, outliers {outliers}: {ratios:?}", config.method.name());
+            let total = model.diagnostics.total_variance.unwrap();
+            let ratios: Vec<f64> =
+                model.diagnostics.explained_variance.iter().map(|variance| variance / total).collect();
+            let what = format!("{}, outliers {outliers}: {ratios:?}", config.method().name());
             assert!(ratios.iter().all(|ratio| (0.0..=1.0).contains(ratio)), "{what}");
             assert!(ratios.iter().sum::<f64>() <= 1.0 + 1e-12, "{what}");
-            if config.method == steradian_baselines::EMPCA {
+            if config.method() == steradian_baselines::EMPCA {
                 let trace: f64 = (0..12)
                     .map(|j| {
                         let mean = (0..80).map(|i| x[(i, j)]).sum::<f64>() / 80.0;

@@ -35,21 +35,21 @@ fn the_true_sine_never_exceeds_the_bound() {
         let features = if k % 3 == 2 { 150 } else { 40 };
         let (x, exact) = problem(&mut numbers, features, d, gap);
         let mut config = Config::new(Method::Pca, d);
-        config.center = Center::None;
-        config.solver = [Solver::Scatter, Solver::Gram, Solver::Krylov][k as usize % 3];
-        config.tolerance = 10f64.powf(-3.0 - 4.0 * numbers.uniform());
-        config.seed = k;
+        config = config.with_center(Center::None);
+        config = config.with_solver([Solver::Scatter, Solver::Gram, Solver::Krylov][k as usize % 3]);
+        config = config.with_tolerance(10f64.powf(-3.0 - 4.0 * numbers.uniform()));
+        config = config.with_seed(k);
         let model = steradian::fit(&config, &source(&x), &runner).unwrap();
-        let (off, bound) = (sine(&model.components, &exact), model.certificate.sine_bound);
+        let (off, bound) = (sine(&model.subspace.components, &exact), model.report.certificate.sine_bound);
         // The rows are rounded, which changes the exact subspace by about eps / gap.
         let rounding = 20.0 * f64::EPSILON / gap;
         assert!(
             off <= bound + rounding,
             "problem {k}: {:?}, gap {gap:e}: sine {off:e}, bound {bound:e}",
-            config.solver
+            config.solver()
         );
-        assert_eq!(model.certificate.converged, bound <= config.tolerance);
-        not_converged += usize::from(!model.certificate.converged);
+        assert_eq!(model.report.certificate.converged, bound <= config.tolerance());
+        not_converged += usize::from(!model.report.certificate.converged);
         if off > 10.0 * rounding && off > 1e-13 {
             tightness.push(bound / off);
         }

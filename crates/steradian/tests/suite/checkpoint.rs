@@ -198,7 +198,7 @@ fn passes_resume_within_leaves_and_between_tiles() {
     let tall = TestRandom::new(8).samples(17_000, 3, 2); // leaves of two blocks
     let wide = TestRandom::new(9).samples(1_100, 400, 3); // accumulators of 1.3 MB: two leaves of up to 4 blocks
     let pairs = TestRandom::new(10).samples(1_300, 7, 3); // three tiles of 512 rows
-    let exact = Screen::Cone(Cone { counting: PivotSearch::Exact, ..Cone::default() });
+    let exact = Screen::Cone(Cone { pivot_search: PivotSearch::Exact, ..Cone::default() });
     for (x, config) in [
         (&tall, Config::new(Method::Ae, 1).with_solver(Solver::Scatter)),
         (&wide, Config::new(Method::Ae, 2).with_solver(Solver::Scatter)),

@@ -121,11 +121,11 @@ fn coned(cone: Cone) -> Config {
 
 /// The configuration of a local fit that searches for the pivot as a cluster does.
 fn eliminating(config: &Config) -> Config {
-    let mut config = config.clone();
-    if let Screen::Cone(cone) = &mut config.screen {
-        cone.counting = PivotSearch::Elimination;
+    let mut screen = config.screen().clone();
+    if let Screen::Cone(cone) = &mut screen {
+        cone.pivot_search = PivotSearch::Elimination;
     }
-    config
+    config.clone().with_screen(screen)
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn one_part_gives_the_model_file_of_a_local_fit() {
     let x = TestRandom::new(3).samples(700, 12, 4);
     for config in configs() {
         let cluster = TableParts::new(&x, &[], 2, false).fit(&config).unwrap();
-        let solver = cluster.solver; // a local fit may choose another
+        let solver = cluster.report.solver; // a local fit may choose another
         let mut local =
             steradian::fit(&eliminating(&config).with_solver(solver), &source(&x), &Local::new(2).unwrap()).unwrap();
         local.config = config.clone();
@@ -150,11 +150,11 @@ fn parts_give_byte_identical_models_and_the_subspace_of_a_local_fit() {
         let troubled = TableParts::new(&x, &cuts, 3, true).fit(&config).unwrap();
         assert!(calm.to_bytes().unwrap() == troubled.to_bytes().unwrap(), "{config:?}");
         let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
-        assert!(sine(&calm.components, &alone.components) < 1e-5, "{config:?}");
-        assert_eq!(calm.support, alone.support, "{config:?}");
-        assert_eq!(calm.n_components_reason.is_some(), alone.n_components_reason.is_some());
+        assert!(sine(&calm.subspace.components, &alone.subspace.components) < 1e-5, "{config:?}");
+        assert_eq!(calm.report.support, alone.report.support, "{config:?}");
+        assert_eq!(calm.report.n_components_reason.is_some(), alone.report.n_components_reason.is_some());
         // A local fit counts all pairs of so few samples; a cluster never does.
-        let [found, exact] = [&calm, &alone].map(|model| model.cone.as_ref());
+        let [found, exact] = [&calm, &alone].map(|model| model.report.cone.as_ref());
         assert_eq!(found.map(|cone| (cone.pivot, cone.tau_min())), exact.map(|cone| (cone.pivot, cone.tau_min())));
         assert!(
             found.is_none_or(|cone| cone.elimination.is_some()) && exact.is_none_or(|cone| cone.elimination.is_none())
@@ -177,8 +177,8 @@ fn a_cone_among_ties_is_that_of_the_exact_count_and_the_driver_fetches_few_rows(
     let config = coned(cone).with_center(Center::None);
     let model = parts.fit(&config).unwrap();
     let alone = steradian::fit(&config, &source(&x), &Local::new(2).unwrap()).unwrap();
-    assert_eq!(model.support, alone.support);
-    let (found, exact) = (model.cone.unwrap(), alone.cone.unwrap());
+    assert_eq!(model.report.support, alone.report.support);
+    let (found, exact) = (model.report.cone.unwrap(), alone.report.cone.unwrap());
     assert_eq!((found.pivot, found.tau_min()), (exact.pivot, exact.tau_min()));
     let elimination = found.elimination.unwrap();
     assert!(elimination.recounted > 256 && elimination.excess == 0, "{elimination:?}"); // a shell was used
@@ -193,8 +193,8 @@ fn a_cone_among_few_samples() {
         let config = Config::new(Method::Tae, 1).with_screen(Screen::Cone(Cone::default()));
         let model = TableParts::new(&x, &[1, n / 2, n - 1], 1, true).fit(&config).unwrap();
         let alone = steradian::fit(&config, &source(&x), &Local::new(1).unwrap()).unwrap();
-        assert_eq!(model.support, alone.support, "{n}");
-        assert_eq!(model.cone.unwrap().pivot, alone.cone.unwrap().pivot, "{n}");
+        assert_eq!(model.report.support, alone.report.support, "{n}");
+        assert_eq!(model.report.cone.unwrap().pivot, alone.report.cone.unwrap().pivot, "{n}");
     }
 }
 
@@ -203,7 +203,7 @@ fn the_driver_fetches_few_rows() {
     let x = TestRandom::new(5).samples(30_000, 6, 3);
     let parts = TableParts::new(&x, &[10_000, 20_000], 2, false);
     let model = parts.fit(&Config::new(Method::Robust, 2)).unwrap();
-    assert_eq!(model.support.len(), 30_000);
+    assert_eq!(model.report.support.len(), 30_000);
     // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only if some coincide.
     assert!(parts.rows_fetched.into_inner() <= 3 * 512 + 2 * 250 + 8);
 }
@@ -222,7 +222,7 @@ fn options_that_need_pairs_or_one_process_are_rejected_with_a_remedy() {
     let rejected = |config: Config| TableParts::new(&x, &[30], 1, false).fit(&config).unwrap_err();
     let rejected = |config: Config| message_of(&rejected(config));
     assert!(rejected(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
-    let exact = rejected(coned(Cone { counting: PivotSearch::Exact, ..Cone::default() }));
+    let exact = rejected(coned(Cone { pivot_search: PivotSearch::Exact, ..Cone::default() }));
     assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
     assert!(rejected(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
     assert!(rejected(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));

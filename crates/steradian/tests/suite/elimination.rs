@@ -47,12 +47,12 @@ fn samples(family: &str, n: usize, features: usize, seed: u64) -> Vec<f64> {
     data
 }
 
-fn config(cosine: Cosine, ties: Ties, counting: PivotSearch, seed: u64) -> Config {
+fn config(cosine: Cosine, ties: Ties, pivot_search: PivotSearch, seed: u64) -> Config {
     let mut config = Config::new(Method::Tae, 1);
-    config.center = if seed.is_multiple_of(3) { Center::Mean } else { Center::None };
-    config.seed = seed;
-    let angle = Angle::Degrees(60.0);
-    config.screen = Screen::Cone(Cone { max_angle, cosine, ties, recenter: false, counting });
+    config = config.with_center(if seed.is_multiple_of(3) { Center::Mean } else { Center::None });
+    config = config.with_seed(seed);
+    let max_angle = Angle::Degrees(60.0);
+    config = config.with_screen(Screen::Cone(Cone { max_angle, cosine, ties, recenter: false, pivot_search }));
     config
 }
 
@@ -60,7 +60,7 @@ fn config(cosine: Cosine, ties: Ties, counting: PivotSearch, seed: u64) -> Confi
 fn counted_by_definition(data: &[f64], features: usize, cosine: Cosine, seed: u64) -> Vec<i64> {
     let n = data.len() / features;
     let mut center = vec![0.0; features];
-    if config(cosine, Ties::Index, PivotSearch::Exact, seed).center == Center::Mean {
+    if config(cosine, Ties::Index, PivotSearch::Exact, seed).center() == &Center::Mean {
         data.iter().enumerate().for_each(|(at, x)| center[at % features] += x / n as f64);
     }
     let units: Vec<Vec<f64>> = data
@@ -152,7 +152,7 @@ fn a_model_reports_its_pivot_search_and_is_byte_identical_for_any_number_of_thre
     assert_eq!(metadata["elimination"]["failure_probability"], 1e-6);
     assert!(metadata["elimination"]["recounted"].as_u64().unwrap() < n as u64);
     // The estimates of samples that were not counted exceed the smallest tau.
-    let cone = model.cone.unwrap();
+    let cone = model.report.cone.unwrap();
     assert!(cone.tau.iter().enumerate().all(|(i, &tau)| tau > cone.tau_min() || i >= cone.pivot));
 }
 
@@ -161,7 +161,7 @@ fn small_problems_count_all_pairs_by_default() {
     let x = samples("cone", 400, 6, 1);
     let source = SliceSource::new(&x, 400, 6).unwrap();
     let model = fit(&config(Cosine::Abs, Ties::Index, PivotSearch::Auto, 1), &source, 2).unwrap();
-    assert!(model.cone.as_ref().unwrap().elimination.is_none());
+    assert!(model.report.cone.as_ref().unwrap().elimination.is_none());
     assert_eq!(model.metadata()["parameters"]["exact"], true);
 }
 
@@ -173,7 +173,11 @@ fn samples_at_the_center_are_never_candidates_and_always_outside() {
     for angle in [40.0, 90.0] {
         let config_for = |counting| {
             let mut config = config(Cosine::Abs, Ties::Index, counting, 1);
-            config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), counting, ..Cone::default() });
+            config = config.with_screen(Screen::Cone(Cone {
+                max_angle: Angle::Degrees(angle),
+                pivot_search: counting,
+                ..Cone::default()
+            }));
             config
         };
         let [quick, exact] = both(&x, features, config_for);

@@ -33,8 +33,8 @@ fn table(kind: &str, seed: u64, n: usize, features: usize) -> Matrix {
 }
 
 fn ratios(model: &Model) -> Vec<f64> {
-    let total = model.total_variance.expect("a total variance");
-    model.explained_variance.iter().map(|variance| variance / total).collect()
+    let total = model.diagnostics.total_variance.expect("a total variance");
+    model.diagnostics.explained_variance.iter().map(|variance| variance / total).collect()
 }
 
 fn explained(model: &Model) -> f64 {
@@ -71,7 +71,7 @@ fn a_fraction_is_reached_on_every_table_by_every_method() {
                 let model = fit(&Config::new(method, ComponentCount::VarianceFraction(fraction)), &source(&x), 1)
                     .unwrap_or_else(|error| panic!("{what}: {error}"));
                 check(&model, &what);
-                let reason = model.n_components_reason.as_deref().unwrap();
+                let reason = model.report.n_components_reason.as_deref().unwrap();
                 assert!(explained(&model) >= fraction, "{what}: {} of {reason}", explained(&model));
                 let stated = format!("explain {:.4} of the ", explained(&model));
                 assert!(reason.contains(&stated), "{what}: {reason}, not {stated}");
@@ -89,10 +89,11 @@ fn fractions_of_pca_are_of_the_trace_and_take_the_fewest_components() {
         for fraction in [0.3, 0.9, 0.99] {
             let model =
                 fit(&Config::new(Method::Pca, ComponentCount::VarianceFraction(fraction)), &source(&x), 1).unwrap();
-            let total = model.total_variance.unwrap();
+            let total = model.diagnostics.total_variance.unwrap();
             assert!((total / trace(&x) - 1.0).abs() < 1e-10, "{kind}: {total} and {}", trace(&x));
             let mut sum = 0.0;
             let fewest = 1 + all
+                .diagnostics
                 .explained_variance
                 .iter()
                 .take_while(|v| {
@@ -100,7 +101,7 @@ fn fractions_of_pca_are_of_the_trace_and_take_the_fewest_components() {
                     sum < fraction * total
                 })
                 .count();
-            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.n_components_reason);
+            assert_eq!(model.n_components(), fewest, "{kind}, {fraction}: {:?}", model.report.n_components_reason);
         }
     }
 }
@@ -123,7 +124,7 @@ fn the_total_hardly_depends_on_the_number_of_components() {
     let x = table("clean", 6, 4000, 10);
     for method in [Method::Angular, Method::Ae, Method::Robust] {
         for d in [1, 2, 3, 5, 9, 10] {
-            let total = fit(&Config::new(method, d), &source(&x), 1).unwrap().total_variance.unwrap();
+            let total = fit(&Config::new(method, d), &source(&x), 1).unwrap().diagnostics.total_variance.unwrap();
             let off = total / trace(&x) - 1.0;
             assert!(off.abs() < 0.06, "{}, {d} components: {total} is off by {off}", method.name());
         }
@@ -135,7 +136,8 @@ fn the_total_hardly_depends_on_the_number_of_components() {
 fn outliers_do_not_change_the_robust_total() {
     let (clean, contaminated) = (table("clean", 7, 400, 10), table("contaminated", 7, 400, 10));
     assert!(trace(&contaminated) > 10.0 * trace(&clean));
-    let total = |method, x: &Matrix| fit(&Config::new(method, 3), &source(x), 1).unwrap().total_variance.unwrap();
+    let total =
+        |method, x: &Matrix| fit(&Config::new(method, 3), &source(x), 1).unwrap().diagnostics.total_variance.unwrap();
     let robust = total(Method::Robust, &contaminated) / total(Method::Robust, &clean);
     assert!((robust - 1.0).abs() < 0.15, "{robust}");
 }
@@ -156,14 +158,14 @@ fn rotations_do_not_change_ratios() {
 fn variances_and_total_are_of_one_kind() {
     let x = table("contaminated", 10, 200, 6);
     let plain = Config::new(Method::Ae, 6).with_weighting(Weighting::Uniform);
-    let screen = Config::new(Method::Robust, 6).screen;
+    let screen = Config::new(Method::Robust, 6).screen().clone();
     let screened = plain.clone().with_screen(screen).with_weighting(Weighting::Uniform).with_loss(Loss::SquaredCosine);
     let [plain, screened] = [plain, screened].map(|config| fit(&config, &source(&x), 1).unwrap());
     for model in [&plain, &screened] {
         assert!((explained(model) - 1.0).abs() < 1e-9, "{}", explained(model));
     }
-    assert!((plain.total_variance.unwrap() / trace(&x) - 1.0).abs() < 1e-10);
-    assert!(screened.total_variance.unwrap() < 0.1 * trace(&x));
+    assert!((plain.diagnostics.total_variance.unwrap() / trace(&x) - 1.0).abs() < 1e-10);
+    assert!(screened.diagnostics.total_variance.unwrap() < 0.1 * trace(&x));
 }
 
 #[test]
@@ -172,8 +174,8 @@ fn the_total_is_in_the_model_file() {
     for method in Method::ALL {
         let model = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
         let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-        assert!(model.total_variance.is_some_and(|total| total > 0.0), "{}", method.name());
-        assert_eq!(again.total_variance, model.total_variance, "{}", method.name());
+        assert!(model.diagnostics.total_variance.is_some_and(|total| total > 0.0), "{}", method.name());
+        assert_eq!(again.diagnostics.total_variance, model.diagnostics.total_variance, "{}", method.name());
     }
 }
 

@@ -37,25 +37,26 @@ fn config_of(meta: &Value) -> Config {
         let mut config = Config::new(Method::Robust, meta["d"].as_u64().unwrap() as usize);
         let (_, pairs) = read_npy(&golden(meta["name"].as_str().unwrap()).join("pairs.npy"));
         let pairs = pairs.chunks(2).map(|pair| [pair[0] as usize, pair[1] as usize]).collect();
-        config.screen = Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() });
+        config =
+            config.with_screen(Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() }));
         return config;
     }
     let method = if meta["algo"] == "tae" { Method::Tae } else { Method::Ae };
     let mut config = Config::new(method, meta["d"].as_u64().unwrap() as usize);
-    config.center = match options["center"].as_str().unwrap() {
+    config = config.with_center(match options["center"].as_str().unwrap() {
         "mean" => Center::Mean,
         "median" => Center::Median,
         "spatial_median" => Center::SpatialMedian,
         "none" => Center::None,
         other => panic!("center {other}"),
-    };
+    });
     if method == Method::Tae {
-        config.screen = Screen::Cone(Cone {
-            angle: Angle::Degrees(options["eta_deg"].as_f64().unwrap()),
+        config = config.with_screen(Screen::Cone(Cone {
+            max_angle: Angle::Degrees(options["eta_deg"].as_f64().unwrap()),
             cosine: if options["mode"] == "signed" { Cosine::Signed } else { Cosine::Abs },
             recenter: options["recenter"].as_bool().unwrap_or(false),
             ..Cone::default()
-        });
+        }));
     }
     config
 }
@@ -64,9 +65,9 @@ fn check(case: &str, solver: Solver) {
     let meta = meta(case);
     let folder = golden(case);
     let mut config = config_of(&meta);
-    config.solver = solver;
+    config = config.with_solver(solver);
     if solver == Solver::Krylov {
-        config.tolerance = 1e-14; // the cases require 1e-12 in every value, more than the default tolerance
+        config = config.with_tolerance(1e-14); // the cases require 1e-12 in every value, more than the default tolerance
     }
     let source = NpySource::open(folder.join("X.npy")).unwrap();
     let model = fit(&config, &source, 2).unwrap_or_else(|e| panic!("{case}: {e}"));
@@ -76,14 +77,15 @@ fn check(case: &str, solver: Solver) {
         let off = difference(found, &expected);
         assert!(off <= tolerance, "{case} {}: {what} is off by {off:e}, allowed {tolerance:e}", solver.name());
     };
-    near("mean", &model.center, "mean.npy");
+    near("mean", &model.subspace.center, "mean.npy");
     let (shape, q) = read_npy(&folder.join("Q.npy"));
-    let found: Vec<f64> = (0..shape[0] * shape[1]).map(|i| model.components[(i % shape[1], i / shape[1])]).collect();
+    let found: Vec<f64> =
+        (0..shape[0] * shape[1]).map(|i| model.subspace.components[(i % shape[1], i / shape[1])]).collect();
     let off = difference(&found, &q);
     let tolerance = meta["tolerance"]["Q"]["abs"].as_f64().unwrap();
     assert!(off <= tolerance, "{case} {}: components are off by {off:e}, allowed {tolerance:e}", solver.name());
     if folder.join("eig.npy").exists() {
-        near("eig", model.angular_eigenvalues.as_ref().unwrap(), "eig.npy");
+        near("eig", model.subspace.angular_eigenvalues.as_ref().unwrap(), "eig.npy");
     }
     let scores = model.transform(&source, &steradian::Local::new(2).unwrap()).unwrap();
     near("transform", scores.data(), "transform.npy");
@@ -95,9 +97,9 @@ fn check(case: &str, solver: Solver) {
         })
         .unwrap();
     near("recon", &reconstruction, "recon.npy");
-    let support: Vec<f64> = model.support.iter().map(|&k| f64::from(u8::from(k))).collect();
+    let support: Vec<f64> = model.report.support.iter().map(|&k| f64::from(u8::from(k))).collect();
     assert_eq!(support, read_npy(&folder.join("kept.npy")).1, "{case} {}: support", solver.name());
-    if let Some(cone) = &model.cone {
+    if let Some(cone) = &model.report.cone {
         let tau: Vec<f64> = cone.tau.iter().map(|&t| t as f64).collect();
         assert_eq!(tau, read_npy(&folder.join("tau.npy")).1, "{case}: tau");
         assert_eq!(cone.pivot as u64, meta["pivot"].as_u64().unwrap(), "{case}: pivot");

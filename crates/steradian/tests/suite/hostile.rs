@@ -37,7 +37,7 @@ fn cells_that_are_not_finite_are_reported_by_row_and_column() {
                 x[(613, 2)] = bad;
                 x[(650, 0)] = bad;
                 let mut config = Config::new(method, 2);
-                config.solver = solver;
+                config = config.with_solver(solver);
                 invalid_data(&config, &x, "at row 613, column 2");
             }
         }
@@ -64,7 +64,7 @@ fn too_little_data() {
     for method in Method::ALL {
         for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
             let mut config = Config::new(method, 1);
-            config.solver = solver;
+            config = config.with_solver(solver);
             // 0.1 is not a binary fraction: the mean of equal rows differs from them by rounding.
             invalid_data(&config, &Matrix::from_vec(7, 3, vec![0.1; 21]), "equal");
         }
@@ -72,7 +72,7 @@ fn too_little_data() {
     let equal = [9u8; 30];
     for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
         let mut config = Config::new(Method::Angular, 1);
-        config.solver = solver;
+        config = config.with_solver(solver);
         let error = fit(&config, &SliceSource::new(&equal, 10, 3).unwrap(), 1).expect_err("equal rows");
         assert!(matches!(error, Error::InvalidData(m) if m.contains("equal to the center")));
     }
@@ -84,14 +84,14 @@ fn constant_columns_and_zero_rows_are_valid() {
     (0..50).for_each(|i| x[(i, 3)] = 4.0);
     let config = Config::new(Method::Angular, 2);
     let model = fit(&config, &source(&x), 1).unwrap();
-    assert!(model.components[(0, 3)].abs() < 1e-12 && model.components[(1, 3)].abs() < 1e-12);
-    let center = model.center.clone();
+    assert!(model.subspace.components[(0, 3)].abs() < 1e-12 && model.subspace.components[(1, 3)].abs() < 1e-12);
+    let center = model.subspace.center.clone();
     x.row_mut(9).copy_from_slice(&center);
     let mut config = Config::new(Method::Tae, 2);
-    config.center = Center::Given(center);
+    config = config.with_center(Center::Given(center));
     let model = fit(&config, &source(&x), 1).unwrap();
-    assert!(!model.support[9]);
-    assert_eq!(model.cone.unwrap().tau[9], 51);
+    assert!(!model.report.support[9]);
+    assert_eq!(model.report.cone.unwrap().tau[9], 51);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn too_many_components() {
     let line = Matrix::from_vec(5, 3, (0..15).map(|i| (i / 3) as f64 * [1.0, 2.0, -1.0][i % 3]).collect());
     for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
         let mut config = Config::new(Method::Ae, 2);
-        config.solver = solver;
+        config = config.with_solver(solver);
         invalid_argument(&config, &line, "exceeds the rank 1");
     }
 }
@@ -112,16 +112,16 @@ fn angles_tolerances_and_centers_out_of_range() {
     let x = TestRandom::new(4).samples(20, 6, 2);
     for angle in [0.0, -5.0, 90.5, f64::NAN, f64::INFINITY] {
         let mut config = Config::new(Method::Tae, 1);
-        config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(angle), ..Cone::default() });
+        config = config.with_screen(Screen::Cone(Cone { max_angle: Angle::Degrees(angle), ..Cone::default() }));
         invalid_argument(&config, &x, "above 0 and at most 90");
     }
     let mut config = Config::new(Method::Ae, 1);
-    config.tolerance = 0.0;
+    config = config.with_tolerance(0.0);
     invalid_argument(&config, &x, "tolerance");
     let mut config = Config::new(Method::Ae, 1);
-    config.center = Center::Given(vec![0.0; 5]);
+    config = config.with_center(Center::Given(vec![0.0; 5]));
     invalid_argument(&config, &x, "one number per feature");
-    config.center = Center::Given(vec![0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0]);
+    config = config.with_center(Center::Given(vec![0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0]));
     invalid_argument(&config, &x, "at feature 2");
 }
 
@@ -129,10 +129,10 @@ fn angles_tolerances_and_centers_out_of_range() {
 fn a_narrow_cone_warns_and_a_cone_too_narrow_for_d_is_rejected() {
     let x = TestRandom::new(5).samples(60, 20, 2);
     let mut config = Config::new(Method::Tae, 2);
-    config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(25.0), ..Cone::default() });
+    config = config.with_screen(Screen::Cone(Cone { max_angle: Angle::Degrees(25.0), ..Cone::default() }));
     let model = fit(&config, &source(&x), 1).unwrap();
-    assert!(model.warnings.iter().any(|w| w.contains("fewer than half")), "{:?}", model.warnings);
-    config.screen = Screen::Cone(Cone { max_angle: Angle::Degrees(1e-6), ..Cone::default() });
+    assert!(model.report.warnings.iter().any(|w| w.contains("fewer than half")), "{:?}", model.report.warnings);
+    config = config.with_screen(Screen::Cone(Cone { max_angle: Angle::Degrees(1e-6), ..Cone::default() }));
     invalid_argument(&config, &x, "too few for n_components = 2");
 }
 
@@ -148,7 +148,7 @@ fn data_of_another_width() {
 #[test]
 fn over_the_memory_limit_with_numbers() {
     let mut config = Config::new(Method::Ae, 2);
-    config.memory_limit = Some(1 << 20);
+    config = config.with_memory_limit(Some(1 << 20));
     let shape = Shape { samples: 5000, features: 90_000, element: steradian::data::ElementType::U8, image: None };
     match Plan::new(&config, &shape, 2).expect_err("1 MiB is too little") {
         error @ Error::OverMemory { limit, needed, .. } => {
@@ -157,7 +157,7 @@ fn over_the_memory_limit_with_numbers() {
         }
         other => panic!("{other:?}"),
     }
-    config.memory_limit = Some(1 << 30);
+    config = config.with_memory_limit(Some(1 << 30));
     let plan = Plan::new(&config, &shape, 2).unwrap();
     assert!(plan.peak_memory_bytes < 1 << 30 && plan.passes > 0 && plan.bytes_read >= shape.bytes());
 }

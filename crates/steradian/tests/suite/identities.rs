@@ -11,7 +11,7 @@ fn angular_methods() -> [Method; 3] {
 
 fn fitted(method: Method, d: usize, x: &Matrix) -> Model {
     let mut config = Config::new(method, d);
-    config.tolerance = 1e-9;
+    config = config.with_tolerance(1e-9);
     fit(&config, &source(x), 2).unwrap()
 }
 
@@ -30,8 +30,8 @@ fn angles(model: &Model, x: &Matrix) -> Vec<f64> {
 /// The fraction of the weighted squared norms of the support that lies in a subspace of orthonormal rows.
 fn objective(model: &Model, x: &Matrix, subspace: &Matrix) -> f64 {
     let (mut within, mut all) = (0.0, 0.0);
-    for i in (0..x.rows()).filter(|&i| model.support[i]) {
-        let centered: Vec<f64> = x.row(i).iter().zip(&model.center).map(|(x, c)| x - c).collect();
+    for i in (0..x.rows()).filter(|&i| model.report.support[i]) {
+        let centered: Vec<f64> = x.row(i).iter().zip(&model.subspace.center).map(|(x, c)| x - c).collect();
         let square: f64 = centered.iter().map(|x| x * x).sum();
         let weight = if model.method() == Method::Pca { 1.0 } else { 1.0 / square };
         let dot = |j: usize| centered.iter().zip(subspace.row(j)).map(|(a, b)| a * b).sum::<f64>();
@@ -51,12 +51,12 @@ proptest! {
             let model = fitted(method, 2, &x);
             for i in 0..2 {
                 for j in 0..2 {
-                    let dot: f64 = model.components.row(i).iter().zip(model.components.row(j)).map(|(a, b)| a * b).sum();
+                    let dot: f64 = model.subspace.components.row(i).iter().zip(model.subspace.components.row(j)).map(|(a, b)| a * b).sum();
                     prop_assert!((dot - f64::from(u8::from(i == j))).abs() < 1e-13);
                 }
             }
-            prop_assert!(model.explained_variance.iter().all(|v| *v >= 0.0));
-            if let Some(values) = &model.angular_eigenvalues {
+            prop_assert!(model.diagnostics.explained_variance.iter().all(|v| *v >= 0.0));
+            if let Some(values) = &model.subspace.angular_eigenvalues {
                 prop_assert!(values[0] >= values[1] && values[1] > 0.0 && values.iter().sum::<f64>() <= 1.0 + 1e-12);
             }
         }
@@ -69,14 +69,14 @@ proptest! {
         let model = fitted(Method::Ae, 2, &x);
         let mut total = 0.0;
         for (i, angle) in angles(&model, &x).into_iter().enumerate() {
-            let centered: Vec<f64> = x.row(i).iter().zip(&model.center).map(|(x, c)| x - c).collect();
+            let centered: Vec<f64> = x.row(i).iter().zip(&model.subspace.center).map(|(x, c)| x - c).collect();
             let length = centered.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let cosines = (0..2).map(|j| centered.iter().zip(model.components.row(j)).map(|(a, b)| a * b).sum::<f64>() / length);
+            let cosines = (0..2).map(|j| centered.iter().zip(model.subspace.components.row(j)).map(|(a, b)| a * b).sum::<f64>() / length);
             let square: f64 = cosines.map(|c| c * c).sum();
             prop_assert!((angle.to_radians().cos().powi(2) - square).abs() < 1e-12);
             total += square;
         }
-        prop_assert!((total / n as f64 - model.angular_eigenvalues.as_ref().unwrap().iter().sum::<f64>()).abs() < 1e-12);
+        prop_assert!((total / n as f64 - model.subspace.angular_eigenvalues.as_ref().unwrap().iter().sum::<f64>()).abs() < 1e-12);
     }
 
     /// The components are optimal: no other subspace, near or far, has a larger objective. The test computes the
@@ -90,11 +90,11 @@ proptest! {
                 let config = Config::new(method, d).with_solver(solver).with_tolerance(1e-9);
                 let model = fit(&config, &source(&x), 1).unwrap();
                 prop_assume!(model.n_support() > d + 1);
-                let best = objective(&model, &x, &model.components);
+                let best = objective(&model, &x, &model.subspace.components);
                 for _ in 0..40 {
                     let step = 10f64.powf(-5.0 * numbers.uniform());
                     let change = numbers.matrix(d, features);
-                    let mut near = model.components.clone();
+                    let mut near = model.subspace.components.clone();
                     near.data_mut().iter_mut().zip(change.data()).for_each(|(q, e)| *q += step * e);
                     orthonormalize(&mut near);
                     let other = objective(&model, &x, &near);
@@ -130,8 +130,8 @@ proptest! {
         let leading = |rows: &[f64]| {
             let n = rows.len() / features;
             let model = fit(&config, &SliceSource::new(rows, n, features).unwrap(), 1).unwrap();
-            let sums = model.angular_eigenvalues.unwrap().iter().map(|value| value * n as f64).collect::<Vec<f64>>();
-            (Matrix::from_vec(1, features, model.components.row(0).to_vec()), sums)
+            let sums = model.subspace.angular_eigenvalues.unwrap().iter().map(|value| value * n as f64).collect::<Vec<f64>>();
+            (Matrix::from_vec(1, features, model.subspace.components.row(0).to_vec()), sums)
         };
         let (alone, before) = leading(&rows);
         let gap = before[0] - before[1];
@@ -158,9 +158,9 @@ proptest! {
         let turned = product(&x, &rotation);
         for method in angular_methods() {
             let (a, b) = (fitted(method, 2, &x), fitted(method, 2, &turned));
-            prop_assert!(sine(&product(&a.components, &rotation), &b.components) < 1e-7, "{method:?}");
-            prop_assert!(difference(a.angular_eigenvalues.as_ref().unwrap(), b.angular_eigenvalues.as_ref().unwrap()) < 1e-8);
-            prop_assert_eq!(a.support, b.support);
+            prop_assert!(sine(&product(&a.subspace.components, &rotation), &b.subspace.components) < 1e-7, "{method:?}");
+            prop_assert!(difference(a.subspace.angular_eigenvalues.as_ref().unwrap(), b.subspace.angular_eigenvalues.as_ref().unwrap()) < 1e-8);
+            prop_assert_eq!(a.report.support, b.report.support);
         }
     }
 
@@ -175,13 +175,13 @@ proptest! {
         }
         for (method, center) in [(Method::Ae, Center::Mean), (Method::Ae, Center::Median), (Method::Tae, Center::Mean), (Method::Angular, Center::SpatialMedian)] {
             let mut config = Config::new(method, 2);
-            config.center = center;
+            config = config.with_center(center);
             let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&moved), 1).unwrap());
-            prop_assert!(sine(&a.components, &b.components) < 1e-7, "{method:?}");
-            let expected: Vec<f64> = a.center.iter().zip(&shift).map(|(c, s)| c * scale + s).collect();
+            prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-7, "{method:?}");
+            let expected: Vec<f64> = a.subspace.center.iter().zip(&shift).map(|(c, s)| c * scale + s).collect();
             let size = 1e-8 * scale * 50.0;
-            prop_assert!(difference(&expected, &b.center) < size, "{method:?} {:e}", difference(&expected, &b.center));
-            for (v, w) in a.explained_variance.iter().zip(&b.explained_variance) {
+            prop_assert!(difference(&expected, &b.subspace.center) < size, "{method:?} {:e}", difference(&expected, &b.subspace.center));
+            for (v, w) in a.diagnostics.explained_variance.iter().zip(&b.diagnostics.explained_variance) {
                 prop_assert!((w / (v * scale * scale) - 1.0).abs() < 1e-6);
             }
         }
@@ -195,10 +195,10 @@ proptest! {
         let twice = Matrix::from_vec(2 * n, features, doubled);
         for method in angular_methods() {
             let (a, b) = (fitted(method, 2, &x), fitted(method, 2, &twice));
-            prop_assert!(sine(&a.components, &b.components) < 1e-7, "{method:?}");
-            prop_assert!(difference(&a.center, &b.center) < 1e-7);
-            prop_assert_eq!(&a.support[..], &b.support[..n]);
-            prop_assert_eq!(&a.support[..], &b.support[n..]);
+            prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-7, "{method:?}");
+            prop_assert!(difference(&a.subspace.center, &b.subspace.center) < 1e-7);
+            prop_assert_eq!(&a.report.support[..], &b.report.support[..n]);
+            prop_assert_eq!(&a.report.support[..], &b.report.support[n..]);
         }
     }
 
@@ -213,10 +213,10 @@ proptest! {
         }
         let shuffled = Matrix::from_vec(n, features, order.iter().flat_map(|&i| x.row(i).to_vec()).collect());
         let mut config = Config::new(Method::Tae, 1);
-        config.screen = Screen::Cone(Cone { ties: steradian::config::Ties::Density, cosine: Cosine::Signed, ..Cone::default() });
+        config = config.with_screen(Screen::Cone(Cone { ties: steradian::config::Ties::Density, cosine: Cosine::Signed, ..Cone::default() }));
         let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&shuffled), 1).unwrap());
-        prop_assert_eq!(order[b.cone.as_ref().unwrap().pivot], a.cone.as_ref().unwrap().pivot);
-        prop_assert!(sine(&a.components, &b.components) < 1e-9);
+        prop_assert_eq!(order[b.report.cone.as_ref().unwrap().pivot], a.report.cone.as_ref().unwrap().pivot);
+        prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-9);
     }
 
     /// At the spatial median the unit directions sum to zero, for every solver.
@@ -229,8 +229,8 @@ proptest! {
 fn assert_balanced(x: &Matrix) {
     for solver in [steradian::Solver::Gram, steradian::Solver::Scatter] {
         let mut config = Config::new(Method::Angular, 1);
-        config.solver = solver;
-        let center = fit(&config, &source(x), 1).unwrap().center;
+        config = config.with_solver(solver);
+        let center = fit(&config, &source(x), 1).unwrap().subspace.center;
         let mut pull = vec![0.0; x.columns()];
         let mut coincident = 0;
         for i in 0..x.rows() {
@@ -264,9 +264,9 @@ fn the_spatial_median_of_three_points_on_a_line_is_the_middle_one() {
     for solver in [steradian::Solver::Gram, steradian::Solver::Scatter] {
         let x = Matrix::from_vec(5, 2, vec![0.0, 0.0, 1.0, 1.0, 2.0, 2.0, 70.0, 70.0, -5.0, -5.0]);
         let mut config = Config::new(Method::Angular, 1);
-        config.solver = solver;
+        config = config.with_solver(solver);
         let model = fit(&config, &source(&x), 1).unwrap();
-        assert!(difference(&model.center, &[1.0, 1.0]) < 1e-7, "{:?}", model.center);
+        assert!(difference(&model.subspace.center, &[1.0, 1.0]) < 1e-7, "{:?}", model.subspace.center);
     }
 }
 
@@ -275,8 +275,8 @@ fn one_far_sample_changes_the_mean_but_not_the_spatial_median() {
     let mut x = TestRandom::new(1).samples(200, 10, 2);
     let clean = fitted(Method::Angular, 2, &x);
     x.row_mut(17).iter_mut().enumerate().for_each(|(j, v)| *v = if j == 3 { 1e9 } else { 0.0 });
-    assert!(sine(&fitted(Method::Angular, 2, &x).components, &clean.components) < 0.05);
-    assert!(sine(&fitted(Method::Pca, 2, &x).components, &clean.components) > 0.9);
+    assert!(sine(&fitted(Method::Angular, 2, &x).subspace.components, &clean.subspace.components) < 0.05);
+    assert!(sine(&fitted(Method::Pca, 2, &x).subspace.components, &clean.subspace.components) > 0.9);
 }
 
 #[test]
@@ -284,19 +284,19 @@ fn huge_and_tiny_rows_give_exact_directions() {
     let x = TestRandom::new(5).samples(40, 6, 2);
     let mut scaled = x.clone();
     let mut config = Config::new(Method::Ae, 2);
-    config.center = Center::None;
+    config = config.with_center(Center::None);
     for i in 0..40 {
         let factor = [1e-150, 1.0, 1e150][i % 3];
         scaled.row_mut(i).iter_mut().for_each(|v| *v *= factor);
     }
     for solver in [steradian::Solver::Scatter, steradian::Solver::Gram, steradian::Solver::Krylov] {
-        config.solver = solver;
+        config = config.with_solver(solver);
         let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&scaled), 1).unwrap());
-        assert!(sine(&a.components, &b.components) < 1e-12, "{solver:?}");
-        config.screen = Screen::Cone(Cone::default());
+        assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-12, "{solver:?}");
+        config = config.with_screen(Screen::Cone(Cone::default()));
         let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&scaled), 1).unwrap());
-        assert_eq!(a.cone, b.cone, "{solver:?}");
-        config.screen = Screen::None;
+        assert_eq!(a.report.cone, b.report.cone, "{solver:?}");
+        config = config.with_screen(Screen::None);
     }
 }
 
@@ -309,13 +309,14 @@ fn the_automatic_cone_is_the_smallest_that_contains_half() {
         (steradian::Solver::Gram, Cosine::Signed),
     ] {
         let mut config = Config::new(Method::Tae, 1);
-        config.solver = solver;
-        let cone = Cone { cosine, angle: steradian::config::Angle::Auto, ..Cone::default() };
-        config.screen = Screen::Cone(cone);
+        config = config.with_solver(solver);
+        let cone = Cone { cosine, max_angle: steradian::config::Angle::Auto, ..Cone::default() };
+        config = config.with_screen(Screen::Cone(cone));
         let model = fit(&config, &source(&x), 1).unwrap();
-        let angle = model.cone.as_ref().unwrap().angle_degrees;
+        let angle = model.report.cone.as_ref().unwrap().max_angle;
         assert!(model.n_support() >= 21, "{solver:?}: support of {}", model.n_support());
-        config.screen = Screen::Cone(Cone { max_angle: steradian::config::Angle::Degrees(angle - 1e-6), ..cone });
+        config = config
+            .with_screen(Screen::Cone(Cone { max_angle: steradian::config::Angle::Degrees(angle - 1e-6), ..cone }));
         let tighter = fit(&config, &source(&x), 1).unwrap();
         assert!(tighter.n_support() < 21, "{solver:?}: support of {} in a tighter cone", tighter.n_support());
     }

@@ -24,18 +24,18 @@ fn all_models<T: Element + steradian::data::BlockElement>(
     for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
             let mut config = Config::new(method, 3);
-            config.solver = solver;
+            config = config.with_solver(solver);
             models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
         }
         let mut config = Config::new(Method::Tae, 2);
-        config.solver = solver;
-        config.center = Center::Median;
-        config.screen = Screen::Cone(Cone {
-            angle: steradian::config::Angle::Auto,
+        config = config.with_solver(solver);
+        config = config.with_center(Center::Median);
+        config = config.with_screen(Screen::Cone(Cone {
+            max_angle: steradian::config::Angle::Auto,
             ties: steradian::config::Ties::Density,
             recenter: true,
             ..Cone::default()
-        });
+        }));
         models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
     }
     models
@@ -61,7 +61,7 @@ fn models_are_byte_identical_for_1_2_and_7_threads() {
             for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
                 for solver in [Solver::Gram, Solver::Krylov] {
                     let mut config = Config::new(method, 3);
-                    config.solver = solver;
+                    config = config.with_solver(solver);
                     let source = SliceSource::new(&bytes, n, features).unwrap();
                     let bytes = |threads| fit(&config, &source, threads).unwrap().to_bytes().unwrap();
                     assert!(bytes(1) == bytes(threads), "{method:?} {solver:?} at {threads} threads");

@@ -50,17 +50,17 @@ struct Measured {
 
 /// Known deviations of passes and bytes from the plan, which are defects of the plan.
 fn known_deviations(config: &Config, element: ElementType, solver: Solver) -> [bool; 2] {
-    let robust = config.method == Method::Robust;
+    let robust = config.method() == Method::Robust;
     let integer = !element.is_float();
     // The search for the number of components takes 212 to 383 passes, planned are 67; a variance fraction may take
     // more than two fits.
-    let search = robust && config.components == ComponentCount::Auto;
-    let fraction = robust && matches!(config.components, ComponentCount::VarianceFraction(_));
+    let search = robust && config.n_components() == ComponentCount::Auto;
+    let fraction = robust && matches!(config.n_components(), ComponentCount::VarianceFraction(_));
     // Plans count the bytes of integers as stored, fits count them as converted; and plans of methods that fit more
     // than once count pair passes as if each sample were read once.
-    let converted = integer && (config.scaling != Scaling::None || config.method == Method::Cells);
-    let rounds = robust || config.method == Method::Cells || config.loss == Loss::Sine;
-    let by_fraction = matches!(config.components, ComponentCount::VarianceFraction(_));
+    let converted = integer && (config.scaling() != Scaling::None || config.method() == Method::Cells);
+    let rounds = robust || config.method() == Method::Cells || config.loss() == Loss::Sine;
+    let by_fraction = matches!(config.n_components(), ComponentCount::VarianceFraction(_));
     [search || fraction, search || fraction || converted || ((rounds || by_fraction) && solver == Solver::Gram)]
 }
 
@@ -86,16 +86,16 @@ fn fit<T: BlockElement>(
     let model = steradian::fit(config, &source, &runner).unwrap();
     let peak = HEAP.peak_usage() - held;
     let read: u64 = bytes.lock().unwrap().iter().sum();
-    let method = config.method.name();
+    let method = config.method();
     Measured {
-        what: format!("{n} x {features} {} {method} {note} ({})", T::TYPE, plan.solver.name()),
+        what: format!("{n} x {features} {} {} {note} ({})", T::TYPE, method.name(), plan.solver.name()),
         solver: plan.solver,
         known_deviations: known_deviations(config, T::TYPE, plan.solver),
         iterates: plan.solver == Solver::Krylov
-            || config.center == Center::SpatialMedian
-            || config.method == Method::Cells,
+            || config.center() == &Center::SpatialMedian
+            || config.method() == Method::Cells,
         planned: [plan.passes as f64, plan.bytes_read as f64, plan.peak_memory_bytes as f64],
-        found: [model.passes as f64, read as f64, peak as f64],
+        found: [model.report.passes as f64, read as f64, peak as f64],
     }
 }
 
@@ -127,7 +127,7 @@ fn the_plan_matches_the_fit() {
         let single = samples(n, features, |x| x as f32);
         let held = bytes.len() + 4 * single.len();
         for (mut config, note) in configs() {
-            let once = note.is_empty() && !matches!(config.method, Method::Robust | Method::Cells);
+            let once = note.is_empty() && !matches!(config.method(), Method::Robust | Method::Cells);
             if once == small {
                 continue;
             }
@@ -137,11 +137,11 @@ fn the_plan_matches_the_fit() {
                 }
                 if small
                     && solver != Solver::Auto
-                    && (config.method == Method::Cells || config.method == Method::Robust && !note.is_empty())
+                    && (config.method() == Method::Cells || config.method() == Method::Robust && !note.is_empty())
                 {
                     continue;
                 }
-                config.solver = solver;
+                config = config.with_solver(solver);
                 measured.push(fit(&bytes, (n, features), &config, note, held));
                 measured.push(fit(&single, (n, features), &config, note, held));
             }

@@ -76,7 +76,7 @@ fn agreement(a: &[Flag], b: &[Flag]) -> f64 {
 
 /// Description of the differences between two fits of the same data; `None` if they agree.
 fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<String> {
-    let (agreeing, off) = (agreement(&a.1, &b.1), sine(&a.0.components, &b.0.components));
+    let (agreeing, off) = (agreement(&a.1, &b.1), sine(&a.0.subspace.components, &b.0.subspace.components));
     let regular = |flags: &[Flag]| flags.iter().filter(|flag| **flag == Flag::Regular).count();
     (agreeing < MIN_AGREEMENT || off > turned).then(|| {
         format!(
@@ -85,8 +85,8 @@ fn differences(what: &str, (a, b): (&Fitted, &Fitted), turned: f64) -> Option<St
             100.0 * agreeing,
             regular(&a.1),
             regular(&b.1),
-            a.0.cutoffs,
-            b.0.cutoffs
+            a.0.diagnostics.cutoffs,
+            b.0.diagnostics.cutoffs
         )
     })
 }
@@ -122,7 +122,7 @@ fn f32_and_f64_agree_for_every_noise_offset_method_and_solver() {
             for solver in SOLVERS {
                 let config = Config::new(method, table.rank).with_solver(solver);
                 let (double, single) = (fitted(&data, table, &config), fitted(&single, table, &config));
-                let turned = 2.0 * config.tolerance + table.single_rounding();
+                let turned = 2.0 * config.tolerance() + table.single_rounding();
                 wrong.extend(differences(&format!("{table:?} {method:?} {solver:?}"), (&double, &single), turned));
             }
         }

@@ -40,7 +40,7 @@ fn given_pairs(n: usize, seed: u64) -> Vec<[usize; 2]> {
 
 fn with_pairs(pairs: Vec<[usize; 2]>) -> Config {
     let mut config = Config::new(Method::Robust, 2);
-    config.screen = Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() });
+    config = config.with_screen(Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() }));
     config
 }
 
@@ -57,16 +57,16 @@ proptest! {
         let config = Config::new(Method::Robust, 2);
         let alone = fit(&config, &source(&clean), 1).unwrap();
         let model = fit(&config, &source(&x), 1).unwrap();
-        prop_assert!(model.support[n - 48..].iter().all(|k| !k), "outliers are in the support");
+        prop_assert!(model.report.support[n - 48..].iter().all(|k| !k), "outliers are in the support");
         prop_assert!(model.n_support() >= 65, "{} of 72 regular samples are in the support", model.n_support());
-        let (apart, off) = (sine(&model.components, &alone.components), sine(&model.components, &plane));
+        let (apart, off) = (sine(&model.subspace.components, &alone.subspace.components), sine(&model.subspace.components, &plane));
         prop_assert!(apart < 0.02 && off < 0.06, "{} from the fit of the others, {} from the plane", apart, off);
-        for (a, b) in model.explained_variance.iter().zip(&alone.explained_variance) {
-            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.explained_variance, alone.explained_variance);
+        for (a, b) in model.diagnostics.explained_variance.iter().zip(&alone.diagnostics.explained_variance) {
+            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.diagnostics.explained_variance, alone.diagnostics.explained_variance);
         }
         // The method of the paper follows them.
         let ae = fit(&Config::new(Method::Ae, 2), &source(&x), 1).unwrap();
-        prop_assert!(sine(&ae.components, &plane) > 0.5);
+        prop_assert!(sine(&ae.subspace.components, &plane) > 0.5);
     }
 
     #[test]
@@ -83,9 +83,9 @@ proptest! {
         let moved = pairs.iter().map(|pair| pair.map(place)).collect();
         let a = fit(&with_pairs(pairs), &source(&x), 1).unwrap();
         let b = fit(&with_pairs(moved), &source(&shuffled), 1).unwrap();
-        prop_assert!((0..n).all(|i| b.support[i] == a.support[order[i]]));
-        prop_assert!(difference(&a.center, &b.center) < 1e-7);
-        prop_assert!(sine(&a.components, &b.components) < 1e-7);
+        prop_assert!((0..n).all(|i| b.report.support[i] == a.report.support[order[i]]));
+        prop_assert!(difference(&a.subspace.center, &b.subspace.center) < 1e-7);
+        prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-7);
     }
 
     #[test]
@@ -95,12 +95,12 @@ proptest! {
         for method in [Method::Robust, Method::Cells] {
             let a = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
             let b = fit(&Config::new(method, 2), &source(&moved), 1).unwrap();
-            prop_assert_eq!(&a.support, &b.support);
-            prop_assert!(sine(&a.components, &b.components) < 1e-6);
-            let center: Vec<f64> = a.center.iter().map(|c| factor * c + shift).collect();
-            prop_assert!(difference(&center, &b.center) < 1e-6 * (factor + shift.abs() + 1.0));
-            prop_assert!((b.cutoffs[1] / a.cutoffs[1] / factor - 1.0).abs() < 1e-5);
-            prop_assert!((b.explained_variance[0] / a.explained_variance[0] / factor / factor - 1.0).abs() < 1e-5);
+            prop_assert_eq!(&a.report.support, &b.report.support);
+            prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-6);
+            let center: Vec<f64> = a.subspace.center.iter().map(|c| factor * c + shift).collect();
+            prop_assert!(difference(&center, &b.subspace.center) < 1e-6 * (factor + shift.abs() + 1.0));
+            prop_assert!((b.diagnostics.cutoffs[1] / a.diagnostics.cutoffs[1] / factor - 1.0).abs() < 1e-5);
+            prop_assert!((b.diagnostics.explained_variance[0] / a.diagnostics.explained_variance[0] / factor / factor - 1.0).abs() < 1e-5);
         }
     }
 
@@ -113,15 +113,15 @@ proptest! {
             let config = Config::new(method, 2);
             let without = fit(&config, &source(&others), 1).unwrap();
             let model = fit(&config, &source(&x), 1).unwrap();
-            prop_assert!(!model.support[at]);
+            prop_assert!(!model.report.support[at]);
             // It has no influence if the support of the other samples is equal; else a few of them enter or leave it.
-            let (apart, off) = (sine(&model.components, &without.components), sine(&model.components, &plane));
-            let same = (0..n).filter(|&i| i != at).map(|i| model.support[i]).eq(without.support.iter().copied());
+            let (apart, off) = (sine(&model.subspace.components, &without.subspace.components), sine(&model.subspace.components, &plane));
+            let same = (0..n).filter(|&i| i != at).map(|i| model.report.support[i]).eq(without.report.support.iter().copied());
             if same && method == Method::Robust {
-                prop_assert!(apart < 1e-5 && difference(&model.center, &without.center) < 1e-5, "{}", apart);
+                prop_assert!(apart < 1e-5 && difference(&model.subspace.center, &without.subspace.center) < 1e-5, "{}", apart);
             }
             prop_assert!(apart < 0.25 && off < 0.25, "{} from the fit without it, {} from the plane", apart, off);
-            prop_assert!(difference(&model.center, &without.center) < 1.0);
+            prop_assert!(difference(&model.subspace.center, &without.subspace.center) < 1.0);
         }
     }
 
@@ -129,10 +129,10 @@ proptest! {
     fn the_sum_of_sines_never_increases(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
         let x = TestRandom::new(seed).samples(n, features, 2);
         let mut config = Config::new(Method::Angular, 2);
-        config.loss = Loss::Sine;
+        config = config.with_loss(Loss::Sine);
         for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
-            config.solver = solver;
-            let objective = fit(&config, &source(&x), 1).unwrap().objective;
+            config = config.with_solver(solver);
+            let objective = fit(&config, &source(&x), 1).unwrap().report.objective;
             prop_assert_eq!(objective.len(), 6);
             prop_assert!(objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-6)), "{:?}", objective);
         }
@@ -149,8 +149,8 @@ fn solvers_agree_on_the_robust_method() {
     let scatter = model(Solver::Scatter);
     for solver in [Solver::Gram, Solver::Krylov] {
         let other = model(solver);
-        assert_eq!(scatter.support, other.support);
-        assert!(sine(&scatter.components, &other.components) < 1e-6, "{}", solver.name());
+        assert_eq!(scatter.report.support, other.report.support);
+        assert!(sine(&scatter.subspace.components, &other.subspace.components) < 1e-6, "{}", solver.name());
     }
 }
 
@@ -179,19 +179,19 @@ proptest! {
         let source = SliceSource::new(&data, n, features).unwrap();
         let by = |solver| fit(&Config::new(Method::Robust, d).with_solver(solver), &source, 2).unwrap();
         let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
-        prop_assert_eq!(&within.support, &passes.support);
-        prop_assert!(within.support[n - outliers..].iter().all(|k| !k), "outliers are in the support");
-        prop_assert!(within.passes < 6, "{} passes", within.passes);
-        prop_assert!(difference(&within.center, &passes.center) < 1e-4);
+        prop_assert_eq!(&within.report.support, &passes.report.support);
+        prop_assert!(within.report.support[n - outliers..].iter().all(|k| !k), "outliers are in the support");
+        prop_assert!(within.report.passes < 6, "{} passes", within.report.passes);
+        prop_assert!(difference(&within.subspace.center, &passes.subspace.center) < 1e-4);
         // Each subspace is certified for its own weights, which follow from approximate steps with a tolerance of 1e-3.
-        let apart = sine(&within.components, &passes.components);
-        prop_assert!(apart < 1e-3, "{} {} {}", apart, within.certificate.sine_bound, passes.certificate.sine_bound);
-        for (a, b) in within.objective.iter().zip(&passes.objective) {
-            prop_assert!((a - b).abs() < 1e-3 * a, "{:?} {:?}", within.objective, passes.objective);
+        let apart = sine(&within.subspace.components, &passes.subspace.components);
+        prop_assert!(apart < 1e-3, "{} {} {}", apart, within.report.certificate.sine_bound, passes.report.certificate.sine_bound);
+        for (a, b) in within.report.objective.iter().zip(&passes.report.objective) {
+            prop_assert!((a - b).abs() < 1e-3 * a, "{:?} {:?}", within.report.objective, passes.report.objective);
         }
         // The last sum is computed by a pass in f32.
-        prop_assert!(within.objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-5)), "{:?}", within.objective);
-        let cutoffs = within.cutoffs.iter().zip(&passes.cutoffs);
+        prop_assert!(within.report.objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-5)), "{:?}", within.report.objective);
+        let cutoffs = within.diagnostics.cutoffs.iter().zip(&passes.diagnostics.cutoffs);
         prop_assert!(cutoffs.clone().all(|(a, b)| (a - b).abs() < 1e-3 * b), "{:?}", cutoffs);
     }
 }
@@ -215,15 +215,15 @@ fn equals_f64<T: BlockElement + Element>(data: &[T], n: usize) {
         let narrow = fit(&config, &SliceSource::new(data, n, features).unwrap(), 1).unwrap();
         let wide = fit(&config, &SliceSource::new(&as_f64, n, features).unwrap(), 1).unwrap();
         let what = format!("{} {}", T::TYPE, method.name());
-        let size = wide.explained_variance[0].sqrt();
-        assert_eq!(narrow.support, wide.support, "{what}");
+        let size = wide.diagnostics.explained_variance[0].sqrt();
+        assert_eq!(narrow.report.support, wide.report.support, "{what}");
         let near = |name: &str, off: f64, allowed: f64| assert!(off < allowed, "{what}: {name} is off by {off:e}");
-        near("the subspace", sine(&narrow.components, &wide.components), 1e-5);
-        near("the center", difference(&narrow.center, &wide.center) / size, 1e-8);
-        for (a, b) in narrow.explained_variance.iter().zip(&wide.explained_variance) {
+        near("the subspace", sine(&narrow.subspace.components, &wide.subspace.components), 1e-5);
+        near("the center", difference(&narrow.subspace.center, &wide.subspace.center) / size, 1e-8);
+        for (a, b) in narrow.diagnostics.explained_variance.iter().zip(&wide.diagnostics.explained_variance) {
             near("a variance", (a / b - 1.0).abs(), 1e-5);
         }
-        for (a, b) in narrow.cutoffs.iter().zip(&wide.cutoffs) {
+        for (a, b) in narrow.diagnostics.cutoffs.iter().zip(&wide.diagnostics.cutoffs) {
             near("a cutoff", (a / b - 1.0).abs(), 3e-5);
         }
     }
@@ -256,8 +256,12 @@ fn a_hyperplane_with_most_samples_is_found_and_reported() {
     (0..2).for_each(|j| x[(39, j)] = x[(0, j)]);
     let config = with_pairs(vec![[35, 36], [1, 2], [39, 0], [4, 9]]);
     let model = fit(&config, &source(&x), 1).unwrap();
-    assert!(model.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")), "{:?}", model.warnings);
-    assert!(model.support[..30].iter().all(|&k| k) && model.support[30..].iter().all(|&k| !k));
+    assert!(
+        model.report.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")),
+        "{:?}",
+        model.report.warnings
+    );
+    assert!(model.report.support[..30].iter().all(|&k| k) && model.report.support[30..].iter().all(|&k| !k));
 }
 
 #[test]
@@ -281,7 +285,7 @@ fn invalid_arguments_are_rejected_with_numbers() {
         rejected(&Config::new(Method::Robust, ComponentCount::VarianceFraction(fraction)), &x, &["share"]);
     }
     let mut config = Config::new(Method::Pca, 2);
-    config.loss = Loss::Sine;
+    config = config.with_loss(Loss::Sine);
     rejected(&config, &x, &["sines"]);
 }
 
@@ -291,10 +295,10 @@ fn scaling_removes_units_and_is_inverted() {
     let units = [1.0, 1e-3, 1e4, 7.0, 0.2];
     let mixed = Matrix::from_vec(80, 5, x.data().iter().enumerate().map(|(i, v)| v * units[i % 5]).collect());
     let mut config = Config::new(Method::Robust, 2);
-    config.scaling = Scaling::Mad;
+    config = config.with_scaling(Scaling::Mad);
     let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&mixed), 1).unwrap());
-    assert!(sine(&a.components, &b.components) < 1e-6);
-    assert_eq!(a.support, b.support);
+    assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-6);
+    assert_eq!(a.report.support, b.report.support);
     let reconstructed = |model: &steradian::Model, x: &Matrix| {
         let mut out = Vec::new();
         source(x)
@@ -318,19 +322,20 @@ fn a_feature_with_zero_mad_is_reported_or_unscaled() {
     let mut x = TestRandom::new(6).samples(30, 4, 2);
     (0..30).for_each(|i| x[(i, 2)] = 5.0);
     let mut config = Config::new(Method::Robust, 2);
-    config.scaling = Scaling::Mad;
-    assert_eq!(fit(&config, &source(&x), 1).unwrap().scale.unwrap()[2], 1.0);
+    config = config.with_scaling(Scaling::Mad);
+    assert_eq!(fit(&config, &source(&x), 1).unwrap().subspace.scale.unwrap()[2], 1.0);
     x[(7, 2)] = 6.0;
     let model = fit(&config, &source(&x), 1).unwrap();
     assert!(
         model
+            .report
             .warnings
             .iter()
             .any(|w| w.contains("1 of 4 features") && w.ends_with(": 2; leave them out if that is not meant")),
         "{:?}",
-        model.warnings
+        model.report.warnings
     );
-    assert!((model.scale.unwrap()[2] - 1.2533 / 30.0).abs() < 1e-12);
+    assert!((model.subspace.scale.unwrap()[2] - 1.2533 / 30.0).abs() < 1e-12);
 }
 
 #[test]
@@ -347,17 +352,17 @@ fn bad_cells_are_cleaned_and_do_not_affect_robust_scores() {
         }
     }
     let model = fit(&Config::new(Method::Cells, 2), &source(&contaminated), 2).unwrap();
-    assert_eq!(model.config.cells, Cells::Clean);
+    assert_eq!(model.config.cells(), Cells::Clean);
     assert!(
-        sine(&model.components, &clean_fit.components) < 0.05,
+        sine(&model.subspace.components, &clean_fit.subspace.components) < 0.05,
         "{}",
-        sine(&model.components, &clean_fit.components)
+        sine(&model.subspace.components, &clean_fit.subspace.components)
     );
-    let share = model.cells.as_ref().unwrap().share;
+    let share = model.diagnostics.cells.as_ref().unwrap().fraction;
     assert!((0.07..0.12).contains(&share), "{share}");
     let robust = fit(&Config::new(Method::Robust, 2), &source(&contaminated), 2).unwrap();
     assert!(
-        sine(&robust.components, &clean_fit.components) > 0.1,
+        sine(&robust.subspace.components, &clean_fit.subspace.components) > 0.1,
         "the case is hard for methods without cell cleaning"
     );
     source(&contaminated)
@@ -397,16 +402,17 @@ fn flags_follow_from_the_two_distances() {
         .unwrap();
     // With as many components as features there is no orthogonal distance.
     let whole = fit(&Config::new(Method::Angular, 12), &source(&x), 1).unwrap();
-    assert!(whole.cutoffs[1].is_nan());
+    assert!(whole.diagnostics.cutoffs[1].is_nan());
 }
 
 #[test]
 fn the_number_of_components_is_found() {
     let x = TestRandom::new(31).samples(120, 20, 3);
     let auto = fit(&Config::new(Method::Robust, ComponentCount::Auto), &source(&x), 1).unwrap();
-    assert_eq!(auto.n_components(), 3, "{:?}", auto.n_components_reason);
+    assert_eq!(auto.n_components(), 3, "{:?}", auto.report.n_components_reason);
     let by_fraction = fit(&Config::new(Method::Robust, ComponentCount::VarianceFraction(0.5)), &source(&x), 1).unwrap();
-    assert!(by_fraction.n_components() <= 3 && share.n_components_reason.is_some() && share.total_variance.is_some());
+    assert!(by_fraction.n_components() <= 3 && by_fraction.report.n_components_reason.is_some());
+    assert!(by_fraction.diagnostics.total_variance.is_some());
     let again = steradian::Model::from_bytes(&auto.to_bytes().unwrap()).unwrap();
     assert_eq!(again, auto);
 }
@@ -420,7 +426,7 @@ fn a_screen_can_be_used_without_a_fit() {
     assert!(found.measures[70..].iter().all(|o| *o > 10.0));
     let cone = steradian::fit::screen(&Config::new(Method::Tae, 2), &source(&x), &runner).unwrap();
     let model = fit(&Config::new(Method::Tae, 2), &source(&x), 1).unwrap();
-    assert_eq!(cone.support, model.support);
+    assert_eq!(cone.support, model.report.support);
     assert!(cone.measures.iter().zip(&cone.support).all(|(angle, support)| *support == (*angle <= 60.0)));
     let new = found.measure(&source(&x), &runner).unwrap();
     assert!(difference(&new, &found.measures) < 1e-9);

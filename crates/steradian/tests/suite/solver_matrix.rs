@@ -14,17 +14,21 @@ fn models<T: BlockElement>(data: &[T], n: usize, features: usize, config: &Confi
 
 fn agree(models: &[Model], tolerance: f64, what: &str) {
     for model in models {
-        assert!(model.certificate.converged, "{what}: {:?} {:?}", model.solver, model.certificate);
-        let off = sine(&model.components, &models[0].components);
-        assert!(off < tolerance, "{what}: {:?} is off by {off:e}", model.solver);
-        let entries = difference(model.components.data(), models[0].components.data());
-        assert!(entries < 100.0 * tolerance, "{what}: signs of {:?}, {entries:e}", model.solver);
-        let spread = models[0].explained_variance[0].sqrt();
-        assert!(difference(&model.center, &models[0].center) < 1e-6 * spread, "{what}: center of {:?}", model.solver);
-        assert_eq!(model.support, models[0].support, "{what}: {:?}", model.solver);
-        assert_eq!(model.cone, models[0].cone, "{what}: {:?}", model.solver);
-        for (a, b) in model.explained_variance.iter().zip(&models[0].explained_variance) {
-            assert!((a / b - 1.0).abs() < 1e-5, "{what}: variances of {:?}", model.solver);
+        assert!(model.report.certificate.converged, "{what}: {:?} {:?}", model.report.solver, model.report.certificate);
+        let off = sine(&model.subspace.components, &models[0].subspace.components);
+        assert!(off < tolerance, "{what}: {:?} is off by {off:e}", model.report.solver);
+        let entries = difference(model.subspace.components.data(), models[0].subspace.components.data());
+        assert!(entries < 100.0 * tolerance, "{what}: signs of {:?}, {entries:e}", model.report.solver);
+        let spread = models[0].diagnostics.explained_variance[0].sqrt();
+        assert!(
+            difference(&model.subspace.center, &models[0].subspace.center) < 1e-6 * spread,
+            "{what}: center of {:?}",
+            model.report.solver
+        );
+        assert_eq!(model.report.support, models[0].report.support, "{what}: {:?}", model.report.solver);
+        assert_eq!(model.report.cone, models[0].report.cone, "{what}: {:?}", model.report.solver);
+        for (a, b) in model.diagnostics.explained_variance.iter().zip(&models[0].diagnostics.explained_variance) {
+            assert!((a / b - 1.0).abs() < 1e-5, "{what}: variances of {:?}", model.report.solver);
         }
     }
 }
@@ -50,7 +54,7 @@ fn tall_wide_and_deficient_in_every_type() {
         // them.
         for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca] {
             let mut config = Config::new(method, 3);
-            config.tolerance = 1e-9;
+            config = config.with_tolerance(1e-9);
             agree(&models(x.data(), n, features, &config), 1e-8, &format!("{name} f64 {method:?}"));
             agree(&models(&single, n, features, &config), 1e-6, &format!("{name} f32 {method:?}"));
             agree(&models(&words, n, features, &config), 1e-6, &format!("{name} u16 {method:?}"));
@@ -64,7 +68,7 @@ fn tall_wide_and_deficient_in_every_type() {
 fn large_matrices_are_iterated_to_the_same_result() {
     let x = TestRandom::new(4).samples(800, 600, 4);
     let mut config = Config::new(Method::Angular, 3);
-    config.tolerance = 1e-9;
+    config = config.with_tolerance(1e-9);
     agree(&models(x.data(), 800, 600, &config), 1e-8, "800 x 600");
 }
 
@@ -76,17 +80,18 @@ fn pca_is_the_eigenproblem_of_the_covariance() {
     for i in 0..60 {
         for a in 0..5 {
             for b in 0..5 {
-                covariance[(a, b)] += (x[(i, a)] - model.center[a]) * (x[(i, b)] - model.center[b]) / 59.0;
+                covariance[(a, b)] +=
+                    (x[(i, a)] - model.subspace.center[a]) * (x[(i, b)] - model.subspace.center[b]) / 59.0;
             }
         }
     }
     for k in 0..2 {
-        let q = Matrix::from_vec(5, 1, model.components.row(k).to_vec());
+        let q = Matrix::from_vec(5, 1, model.subspace.components.row(k).to_vec());
         let image = product(&covariance, &q);
-        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.explained_variance[k]).collect();
-        assert!(difference(image.data(), &scaled) < 1e-10 * model.explained_variance[0]);
+        let scaled: Vec<f64> = q.data().iter().map(|v| v * model.diagnostics.explained_variance[k]).collect();
+        assert!(difference(image.data(), &scaled) < 1e-10 * model.diagnostics.explained_variance[0]);
     }
-    assert_eq!(model.angular_eigenvalues, None);
+    assert_eq!(model.subspace.angular_eigenvalues, None);
     assert_eq!(model.n_support(), 60);
 }
 
@@ -95,8 +100,8 @@ fn every_center_equals_its_definition() {
     let x = TestRandom::new(7).samples(31, 4, 2);
     let found = |center: Center| {
         let mut config = Config::new(Method::Ae, 1);
-        config.center = center;
-        fit(&config, &source(&x), 2).unwrap().center
+        config = config.with_center(center);
+        fit(&config, &source(&x), 2).unwrap().subspace.center
     };
     let column = |j: usize| (0..31).map(|i| x[(i, j)]).collect::<Vec<_>>();
     for j in 0..4 {
@@ -133,12 +138,12 @@ fn the_bound_holds_from_wide_to_narrow_gaps() {
         let exact = Matrix::from_vec(2, features, rotation.data()[..2 * features].to_vec());
         for solver in SOLVERS {
             let mut config = Config::new(Method::Pca, 2);
-            config.solver = solver;
+            config = config.with_solver(solver);
             let model = fit(&config, &source(&x), 2).unwrap();
-            let off = sine(&model.components, &exact);
-            let bound = model.certificate.sine_bound;
+            let off = sine(&model.subspace.components, &exact);
+            let bound = model.report.certificate.sine_bound;
             assert!(off <= bound + 1e-13, "{solver:?}, gap {gap}: sine {off:e}, bound {bound:e}");
-            assert!(model.certificate.converged, "{solver:?}, gap {gap}: bound {bound:e}");
+            assert!(model.report.certificate.converged, "{solver:?}, gap {gap}: bound {bound:e}");
         }
     }
 }
@@ -148,6 +153,6 @@ fn a_missing_gap_is_reported() {
     // Two equal eigenvalues: a single component is not defined.
     let x = Matrix::from_vec(4, 2, vec![1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0]);
     let model = fit(&Config::new(Method::Pca, 1), &source(&x), 1).unwrap();
-    assert!(!model.certificate.converged);
-    assert!(model.warnings.iter().any(|w| w.contains("relative gap")), "{:?}", model.warnings);
+    assert!(!model.report.certificate.converged);
+    assert!(model.report.warnings.iter().any(|w| w.contains("relative gap")), "{:?}", model.report.warnings);
 }

@@ -1,9 +1,10 @@
 //! Variances of many samples are computed from a random subsample, for any order of the samples.
 
 use crate::common::{TestRandom, fit};
+use steradian::fit::FittedSubspace;
 use steradian::fit::assemble;
 use steradian::model::Certificate;
-use steradian::{Config, Found, Local, Matrix, Method, Model, SliceSource};
+use steradian::{Config, Local, Matrix, Method, Model, SliceSource};
 
 const SAMPLES: usize = 2_200_000;
 
@@ -30,7 +31,8 @@ fn shuffled(data: &[f32]) -> Vec<f32> {
 
 fn subsample_of(model: &Model) -> usize {
     let of = format!(" of {SAMPLES} samples");
-    let warning = model.warnings.iter().find(|warning| warning.contains(&of)).expect("a warning of the subsample");
+    let warning =
+        model.report.warnings.iter().find(|warning| warning.contains(&of)).expect("a warning of the subsample");
     warning.split(&of).next().and_then(|before| before.rsplit(' ').next()).unwrap().parse().unwrap()
 }
 
@@ -40,22 +42,26 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     let source = SliceSource::new(&data, SAMPLES, 2).unwrap();
     let model = fit(&config, &source, 2).unwrap();
     let other = shuffled(&data);
-    let expected = fit(&config, &SliceSource::new(&other, SAMPLES, 2).unwrap(), 2).unwrap().explained_variance[0];
+    let expected =
+        fit(&config, &SliceSource::new(&other, SAMPLES, 2).unwrap(), 2).unwrap().diagnostics.explained_variance[0];
     // The standard error of a variance from a million samples is about 0.15 %, and both draws differ.
     assert!(
-        (model.explained_variance[0] / expected - 1.0).abs() < 0.01,
+        (model.diagnostics.explained_variance[0] / expected - 1.0).abs() < 0.01,
         "{} instead of {expected}",
-        model.explained_variance[0]
+        model.diagnostics.explained_variance[0]
     );
     let used = subsample_of(&model);
     assert!(used.abs_diff(1 << 20) < 5_000, "{used} samples");
     let alone = fit(&config, &source, 1).unwrap();
-    assert_eq!((&alone.explained_variance, &alone.warnings), (&model.explained_variance, &model.warnings));
+    assert_eq!(
+        (&alone.diagnostics.explained_variance, &alone.report.warnings),
+        (&model.diagnostics.explained_variance, &model.report.warnings)
+    );
     let reseeded = fit(&config.with_seed(1), &source, 2).unwrap();
-    assert_ne!(reseeded.explained_variance, model.explained_variance);
-    assert!((reseeded.explained_variance[0] / expected - 1.0).abs() < 0.01);
+    assert_ne!(reseeded.diagnostics.explained_variance, model.diagnostics.explained_variance);
+    assert!((reseeded.diagnostics.explained_variance[0] / expected - 1.0).abs() < 0.01);
     // The variance of a subspace that was computed by another method.
-    let found = Found {
+    let found = FittedSubspace {
         center: vec![0.0; 2],
         vectors: Matrix::from_vec(2, 1, vec![1.0, 0.0]),
         eigenvalues: None,
@@ -65,7 +71,11 @@ fn variances_do_not_depend_on_a_period_of_the_samples() {
     };
     let runner = Local::new(2).unwrap();
     let assembled = assemble(&Config::new(Method::Ae, 1), found, 0, &source, &runner).unwrap();
-    assert!((assembled.explained_variance[0] / expected - 1.0).abs() < 0.01, "{}", assembled.explained_variance[0]);
+    assert!(
+        (assembled.diagnostics.explained_variance[0] / expected - 1.0).abs() < 0.01,
+        "{}",
+        assembled.diagnostics.explained_variance[0]
+    );
     assert_eq!(subsample_of(&assembled), used);
 }
 
@@ -74,5 +84,5 @@ fn all_samples_are_used_up_to_the_limit() {
     let data = periodic();
     let few = 1 << 20;
     let model = fit(&Config::new(Method::Ae, 1), &SliceSource::new(&data[..2 * few], few, 2).unwrap(), 2).unwrap();
-    assert!(model.warnings.is_empty(), "{:?}", model.warnings);
+    assert!(model.report.warnings.is_empty(), "{:?}", model.report.warnings);
 }
