@@ -7,6 +7,7 @@ use std::path::Path;
 
 use steradian::Error;
 use steradian::error::format_bytes;
+use steradian::error::os_error_text;
 
 /// Options by the names of parameters in the libraries.
 const OPTIONS: [(&str, &str); 28] = [
@@ -103,12 +104,7 @@ pub fn without_error_numbers(mut text: String) -> String {
 
 /// The path, then the message of the operating system without its error number.
 fn io_error(path: &Path, source: &io::Error) -> String {
-    let mut text = without_error_numbers(source.to_string());
-    // Operating systems start their messages with a capital letter.
-    if source.raw_os_error().is_some() {
-        text.get_mut(..1).map(str::make_ascii_lowercase);
-    }
-    format!("{}: {text}", path.display())
+    without_error_numbers(format!("{}: {}", path.display(), os_error_text(source)))
 }
 
 #[cfg(test)]

@@ -29,6 +29,6 @@ pub use palette::{Palette, PaletteSums};
 pub use range::FrameRange;
 pub use scene::{COMPONENTS, SCENE, fit_scene, scene_config};
 pub use separate::{Separated, Separator};
-pub use shadows::{Darkness, FACE_COMPONENTS, remove_shadows, trusted_reconstruction};
+pub use shadows::{DarkPixelStatistics, FACE_COMPONENTS, confident_reconstruction, remove_shadows};
 pub use statistics::{ClipStatistics, with_clip_statistics};
 pub use training::{TRAINING_FRAMES, frame_pixels};

@@ -50,7 +50,7 @@ pub struct Separated {
 
 impl Separated {
     /// Fraction of the pixels inside the foreground mask.
-    pub fn foreground_share(&self) -> f64 {
+    pub fn foreground_fraction(&self) -> f64 {
         self.mask.iter().filter(|&&foreground| foreground).count() as f64 / self.mask.len().max(1) as f64
     }
 }

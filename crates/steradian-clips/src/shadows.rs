@@ -72,7 +72,7 @@ pub fn remove_shadows(source: &dyn Source, components: usize, runner: &Local) ->
 }
 
 /// Reconstructions of images with scores that down-weight dark and saturated pixels, as u8.
-pub fn trusted_reconstruction(model: &Model, source: &dyn Source, runner: &Local) -> Result<Vec<u8>> {
+pub fn confident_reconstruction(model: &Model, source: &dyn Source, runner: &Local) -> Result<Vec<u8>> {
     model.check_width(source.shape())?;
     let images = Training::read_all(source, runner)?;
     let center: Vec<f32> = model.subspace.center.iter().map(|&c| c as f32).collect();
@@ -171,7 +171,7 @@ fn weighted_projection(levels: &[u8], values: &[f32], components: &Matrix, sprea
 
 /// Statistics of dark and lit pixels before and after shadow removal, over all images.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Darkness {
+pub struct DarkPixelStatistics {
     pixels: u64,
     dark: u64,
     lit_now: u64,
@@ -179,7 +179,7 @@ pub struct Darkness {
     error: f64,
 }
 
-impl Darkness {
+impl DarkPixelStatistics {
     /// Gray level below which a pixel is dark.
     const DARK: u8 = 20;
     /// Gray level above which a pixel is lit.
@@ -200,12 +200,12 @@ impl Darkness {
     }
 
     /// Fraction of the pixels with an original gray level below 20.
-    pub fn dark_share(&self) -> f64 {
+    pub fn dark_fraction(&self) -> f64 {
         self.dark as f64 / self.pixels.max(1) as f64
     }
 
     /// Fraction of these dark pixels with a gray level above 40 after shadow removal.
-    pub fn lit_share(&self) -> f64 {
+    pub fn lit_fraction(&self) -> f64 {
         self.lit_now as f64 / self.dark.max(1) as f64
     }
 
@@ -221,9 +221,9 @@ mod tests {
 
     #[test]
     fn dark_and_lit_pixels_are_counted_separately() {
-        let mut darkness = Darkness::default();
+        let mut darkness = DarkPixelStatistics::default();
         darkness.add(&[0, 10, 30, 100, 255], &[90, 30, 90, 104, 10]);
-        assert_eq!((darkness.dark_share(), darkness.lit_share(), darkness.lit_error()), (0.4, 0.5, 4.0));
+        assert_eq!((darkness.dark_fraction(), darkness.lit_fraction(), darkness.lit_error()), (0.4, 0.5, 4.0));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub enum Error {
         what: String,
     },
     /// An operation on a file failed: it does not exist, cannot be written, the disk is full.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {}", path.display(), os_error_text(source))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -140,5 +140,28 @@ pub fn format_bytes(bytes: u64) -> String {
         1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
         1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
         _ => format!("{:.2} GiB", bytes as f64 / 1_073_741_824.0),
+    }
+}
+
+/// The text of an I/O error in lower case and without the number of the operating system, such as `no such file or directory`.
+pub fn os_error_text(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let Some(code) = error.raw_os_error() else { return text };
+    let text = text.strip_suffix(&format!(" (os error {code})")).unwrap_or(&text);
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_numbers_are_removed() {
+        let system = std::fs::File::open("no/such/file").unwrap_err();
+        assert!(system.to_string().contains("(os error"), "{system}");
+        let text = os_error_text(&system);
+        assert!(!text.contains("(os error") && text.starts_with(char::is_lowercase), "{text}");
+        assert_eq!(os_error_text(&std::io::Error::other("ffmpeg failed (os error 2)")), "ffmpeg failed (os error 2)");
     }
 }

@@ -54,7 +54,7 @@ impl Report {
     /// Adds the next frame.
     pub fn add(&mut self, index: usize, number: u64, parts: &Separated, rendered: &RenderedFrame<'_>) -> Result<()> {
         self.angles.push(parts.angle_degrees);
-        self.foreground.push(parts.foreground_share());
+        self.foreground.push(parts.foreground_fraction());
         if !self.shown.contains(&index) {
             return Ok(());
         }

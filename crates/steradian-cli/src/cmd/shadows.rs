@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use steradian::config::Screen;
 use steradian::{Config, Error, Method, Result, Source};
 use steradian_baselines::PCP;
-use steradian_clips::{Darkness, FACE_COMPONENTS, frame_pixels, gray_level, remove_shadows, trusted_reconstruction};
+use steradian_clips::{
+    DarkPixelStatistics, FACE_COMPONENTS, confident_reconstruction, frame_pixels, gray_level, remove_shadows,
+};
 use steradian_io::{AtomicFile, Clip, ClipOptions, Color, StagedDir};
 
 use crate::args::ShadowsArgs;
@@ -53,7 +55,7 @@ pub fn run(args: &ShadowsArgs) -> CommandResult {
     let folder = OutputFolder::create(&args.output)?;
     let images = StagedDir::create(folder.file("relit"))?;
     let differences = StagedDir::create(folder.file("difference"))?;
-    let (mut page, mut darkness) = (FacesPage::new(&faces), Darkness::default());
+    let (mut page, mut darkness) = (FacesPage::new(&faces), DarkPixelStatistics::default());
     let (pixels, mut originals) = (faces.shape().features, Vec::with_capacity(relit.levels.len()));
     work.runner().for_each_block("images", &faces, 1, |block| {
         let (original, at) = (frame_pixels(block, 0)?, block.first());
@@ -122,7 +124,7 @@ fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: 
     let model = steradian::fit(config, faces, runner)?;
     let n_components = model.n_components();
     if matches!(model.method(), Method::Robust | Method::Cells) {
-        let levels = trusted_reconstruction(&model, faces, runner)?;
+        let levels = confident_reconstruction(&model, faces, runner)?;
         return Ok(Relit::by_components(levels, n_components, model.report.warnings));
     }
     // The other methods are defined by orthogonal projection.
@@ -144,10 +146,10 @@ fn lines(
     faces: &Clip,
     relit: &Relit,
     seconds: f64,
-    darkness: &Darkness,
+    darkness: &DarkPixelStatistics,
 ) -> Vec<(&'static str, String)> {
     let (height, width) = faces.size();
-    let (dark, lit) = (percent(darkness.dark_share()), percent(darkness.lit_share()));
+    let (dark, lit) = (percent(darkness.dark_fraction()), percent(darkness.lit_fraction()));
     vec![
         ("images", format!("{} of {height} x {width} (height x width)", faces.shape().samples)),
         ("method", format!("{}, {}", method_name(args), relit.description)),
@@ -158,7 +160,7 @@ fn lines(
 }
 
 /// The object of `summary.json`.
-fn summary(args: &ShadowsArgs, faces: &Clip, relit: &Relit, seconds: f64, darkness: &Darkness) -> Value {
+fn summary(args: &ShadowsArgs, faces: &Clip, relit: &Relit, seconds: f64, darkness: &DarkPixelStatistics) -> Value {
     let (height, width) = faces.size();
     json!({
         "images": faces.shape().samples,
@@ -167,8 +169,8 @@ fn summary(args: &ShadowsArgs, faces: &Clip, relit: &Relit, seconds: f64, darkne
         "method": method_name(args),
         "n_components": relit.n_components,
         "seconds": seconds,
-        "dark_fraction": darkness.dark_share(),
-        "dark_lit_fraction": darkness.lit_share(),
+        "dark_fraction": darkness.dark_fraction(),
+        "dark_lit_fraction": darkness.lit_fraction(),
         "lit_error": darkness.lit_error(),
     })
 }

@@ -2,7 +2,7 @@
 //! bar.
 
 use steradian::{Config, Error, Local, Method, SliceSource};
-use steradian_clips::{Darkness, FACE_COMPONENTS, remove_shadows, trusted_reconstruction};
+use steradian_clips::{DarkPixelStatistics, FACE_COMPONENTS, confident_reconstruction, remove_shadows};
 
 const SIDE: usize = 48;
 const PIXELS: usize = SIDE * SIDE;
@@ -56,15 +56,15 @@ fn pixels_inside_a_shadow_are_reconstructed() {
     let error = |found: &[u8]| error_in_shadow(&images, &ground_truth, found);
     let (filled_error, pca_error) = (error(&filled), error(&pca));
     assert!(filled_error < 10.0 && filled_error < 0.2 * pca_error, "{filled_error}, PCA {pca_error}");
-    let mut darkness = Darkness::default();
+    let mut darkness = DarkPixelStatistics::default();
     darkness.add(&images, &filled);
-    assert!(darkness.lit_share() > 0.9 && darkness.lit_error() < 4.0, "{darkness:?}");
+    assert!(darkness.lit_fraction() > 0.9 && darkness.lit_error() < 4.0, "{darkness:?}");
     // The result is bitwise identical for any number of threads.
     assert_eq!(remove_shadows(&source, FACE_COMPONENTS, &Local::new(1).unwrap()).unwrap(), filled);
 
     // Components of another method, with scores that down-weight the shadow.
     let robust = steradian::fit(&Config::new(Method::Robust, FACE_COMPONENTS), &source, &runner).unwrap();
-    let trusted = trusted_reconstruction(&robust, &source, &runner).unwrap();
+    let trusted = confident_reconstruction(&robust, &source, &runner).unwrap();
     assert!(error(&trusted) < pca_error);
 }
 

@@ -11,7 +11,7 @@ use steradian::{Error, Result};
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::image::Image;
 use crate::npy::mmap::MappedFile;
-use crate::system::os_error::os_error_text;
+use steradian::error::os_error_text;
 
 /// A writer of frames of one size to temporary files.
 pub(crate) struct Spool<'a> {

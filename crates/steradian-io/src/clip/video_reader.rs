@@ -15,7 +15,7 @@ use steradian::{Error, Result};
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::image::{Color, Image};
 use crate::clip::spool::{DecodedFrames, Spool};
-use crate::system::os_error::os_error_text;
+use steradian::error::os_error_text;
 
 /// Smallest accepted fraction of the declared number of frames, which containers round.
 const MIN_DECODED_FRACTION: f64 = 0.95;

@@ -12,7 +12,7 @@ use tempfile::TempPath;
 use crate::clip::image::Color;
 use crate::clip::video_reader::{pixel_format, stderr_tail};
 use crate::output::write::cannot_write;
-use crate::system::os_error::os_error_text;
+use steradian::error::os_error_text;
 
 /// A video (`.mp4`) that is being written.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
 
-use crate::system::os_error::os_error_text;
 use crate::system::pread::length;
+use steradian::error::os_error_text;
 
 /// Alignment of direct reads in bytes, in the file and in memory.
 const PAGE: usize = 4096;

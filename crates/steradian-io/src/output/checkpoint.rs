@@ -27,7 +27,7 @@ use steradian::{Error, Result};
 
 use crate::output::record::{Record, read_record, write_record};
 use crate::output::write::{cannot_write, write_atomic};
-use crate::system::os_error::os_error_text;
+use steradian::error::os_error_text;
 
 /// First bytes of a checkpoint of any version.
 const MAGIC_PREFIX: &[u8] = b"steradian checkpoint ";

@@ -12,7 +12,7 @@ use tempfile::TempPath;
 
 use crate::npy::element::FileElement;
 use crate::npy::npy_header::MAGIC;
-use crate::system::os_error::os_error_text;
+use steradian::error::os_error_text;
 
 /// A file that is written atomically: [`AtomicFile::finish`] renames it into place; dropping it before removes it.
 ///

@@ -4,6 +4,5 @@ pub(crate) mod malloc;
 pub(crate) mod memory;
 #[cfg(not(all(feature = "csv", feature = "parquet", feature = "images", feature = "video")))]
 pub(crate) mod missing_feature;
-pub(crate) mod os_error;
 pub(crate) mod pread;
 pub(crate) mod quote;

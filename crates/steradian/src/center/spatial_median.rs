@@ -109,8 +109,12 @@ pub(crate) fn by_passes(
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
             let sum = self.runner.run(&SpatialGradient::new(y, self.support, self.coincidence), self.source)?;
             let coordinates = |values: Vec<f64>| Imaged { own: values, image: None };
-            let evaluation =
-                Evaluation::new(coordinates(y.to_vec()), coordinates(sum.pull), sum.inverse_lengths, sum.coincident);
+            let evaluation = Evaluation::new(
+                coordinates(y.to_vec()),
+                coordinates(sum.gradient),
+                sum.inverse_distances,
+                sum.coincident,
+            );
             Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..evaluation })
         }
 
@@ -149,26 +153,27 @@ pub(crate) fn by_gram(
             let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
             let ka = self.times(a);
             let aka = dot(a, &ka);
-            let mut pull = vec![0.0; a.len()]; // weights of the samples; the term of the point is subtracted below
-            let (mut lengths, mut inverse_lengths, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
-            let members = pull.iter_mut().enumerate().filter(|(i, _)| self.support.is_none_or(|support| support[*i]));
-            for (i, pull) in members {
+            let mut gradient = vec![0.0; a.len()]; // weights of the samples; the term of the point is subtracted below
+            let (mut lengths, mut inverse_distances, mut coincident, mut nearest) = (0.0, 0.0, 0, None);
+            let members =
+                gradient.iter_mut().enumerate().filter(|(i, _)| self.support.is_none_or(|support| support[*i]));
+            for (i, gradient) in members {
                 let length = (self.gram[(i, i)] - 2.0 * ka[i] + aka).max(0.0).sqrt();
                 if length <= self.coincidence {
                     coincident += 1;
                     continue;
                 }
-                *pull = 1.0 / length;
-                inverse_lengths += *pull;
+                *gradient = 1.0 / length;
+                inverse_distances += *gradient;
                 lengths += length;
                 if nearest.is_none_or(|(_, least)| length < least) {
                     nearest = Some((i, length));
                 }
             }
-            pull.iter_mut().zip(a).for_each(|(p, a)| *p -= inverse_lengths * a);
-            let pull = Imaged { image: Some(self.times(&pull)), own: pull };
+            gradient.iter_mut().zip(a).for_each(|(p, a)| *p -= inverse_distances * a);
+            let gradient = Imaged { image: Some(self.times(&gradient)), own: gradient };
             let point = Imaged { own: a.to_vec(), image: Some(ka) };
-            Ok(Evaluation { lengths, nearest, ..Evaluation::new(point, pull, inverse_lengths, coincident) })
+            Ok(Evaluation { lengths, nearest, ..Evaluation::new(point, gradient, inverse_distances, coincident) })
         }
 
         fn sample(&mut self, index: usize) -> Result<Vec<f64>> {

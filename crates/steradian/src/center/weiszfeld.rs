@@ -4,7 +4,7 @@
 //! | symbol | here |
 //! |---|---|
 //! | y | the point, as coordinates or as affine weights of the samples |
-//! | minus the gradient | `pull`: the sum of unit directions from y to the samples |
+//! | minus the gradient | `gradient`: the sum of unit directions from y to the samples |
 //!
 //! The sum of distances is convex, and smooth except at the samples. A quasi-Newton step (limited-memory BFGS, Nocedal
 //! 1980) that starts from Weiszfeld's step therefore converges in narrow valleys, too. Where it increases the sum,
@@ -70,9 +70,9 @@ pub(crate) struct Evaluation {
     /// The point.
     pub point: Imaged,
     /// The sum of unit directions from the point to the samples that do not coincide with it.
-    pub pull: Imaged,
-    /// Weiszfeld's step divided by `pull`.
-    pub per_pull: f64,
+    pub gradient: Imaged,
+    /// Weiszfeld's step divided by `gradient`.
+    pub per_gradient: f64,
     /// The sum of distances.
     pub lengths: f64,
     /// Number of samples that coincide with the point.
@@ -83,21 +83,21 @@ pub(crate) struct Evaluation {
 
 impl Evaluation {
     /// An evaluation without the sum of distances and the nearest sample. The correction of Vardi and Zhang shortens
-    /// Weiszfeld's step by the fraction min(1, coincident / norm(pull)).
-    pub(crate) fn new(point: Imaged, pull: Imaged, inverse_lengths: f64, coincident: u64) -> Self {
-        let held = if coincident == 0 { 0.0 } else { (coincident as f64 / pull.length()).min(1.0) };
-        let per_pull = if inverse_lengths > 0.0 { (1.0 - held) / inverse_lengths } else { 0.0 };
-        Self { point, pull, per_pull, lengths: 0.0, coincident, nearest: None }
+    /// Weiszfeld's step by the fraction min(1, coincident / norm(gradient)).
+    pub(crate) fn new(point: Imaged, gradient: Imaged, inverse_distances: f64, coincident: u64) -> Self {
+        let held = if coincident == 0 { 0.0 } else { (coincident as f64 / gradient.length()).min(1.0) };
+        let per_gradient = if inverse_distances > 0.0 { (1.0 - held) / inverse_distances } else { 0.0 };
+        Self { point, gradient, per_gradient, lengths: 0.0, coincident, nearest: None }
     }
 
-    /// True if the point is the solution: the coincident samples outweigh the pull of the others.
+    /// True if the point is the solution: the coincident samples outweigh the gradient of the others.
     fn is_solution(&self) -> bool {
-        self.per_pull == 0.0
+        self.per_gradient == 0.0
     }
 
     fn plain_step(&self) -> Imaged {
-        let mut step = self.pull.clone();
-        step.scale(self.per_pull);
+        let mut step = self.gradient.clone();
+        step.scale(self.per_gradient);
         step
     }
 }
@@ -130,7 +130,7 @@ pub(crate) fn minimize(
         }
         if let Some(base) = best.take() {
             if base.coincident + e.coincident == 0 {
-                curvature.update(e.point.clone().minus(&base.point), base.pull.clone().minus(&e.pull));
+                curvature.update(e.point.clone().minus(&base.point), base.gradient.clone().minus(&e.gradient));
             }
             // A step that increased the sum has updated the curvature: the next step from this base is shorter.
             if retreats < MAX_RETREATS && e.lengths > base.lengths * (1.0 + ROUNDING) {
@@ -184,7 +184,7 @@ fn sum(a: &[f64], b: &[f64]) -> Vec<f64> {
 /// Curvature of the sum of distances, estimated from the last steps.
 #[derive(Default)]
 struct Curvature {
-    pairs: VecDeque<(Imaged, Imaged, f64)>, // step, decrease of the pull, their inner product
+    pairs: VecDeque<(Imaged, Imaged, f64)>, // step, decrease of the gradient, their inner product
 }
 
 impl Curvature {
@@ -199,9 +199,9 @@ impl Curvature {
         self.pairs.push_back((step, fall, product));
     }
 
-    /// The quasi-Newton step: the inverse Hessian times the pull, by the two-loop recursion.
+    /// The quasi-Newton step: the inverse Hessian times the gradient, by the two-loop recursion.
     fn step(&self, e: &Evaluation) -> Imaged {
-        let mut q = e.pull.clone();
+        let mut q = e.gradient.clone();
         let mut alphas = Vec::with_capacity(self.pairs.len());
         for (step, fall, product) in self.pairs.iter().rev() {
             let alpha = q.dot(step) / product;
@@ -210,7 +210,7 @@ impl Curvature {
         }
         let first = match self.pairs.back() {
             Some((_, fall, product)) => product / fall.dot(fall),
-            None => e.per_pull,
+            None => e.per_gradient,
         };
         q.scale(first);
         for ((step, fall, product), alpha) in self.pairs.iter().zip(alphas.into_iter().rev()) {

@@ -3,7 +3,7 @@
 //! Every rejection that needs no data happens here, once per fit, before the first pass.
 
 use super::Config;
-use super::options::{Center, ComponentCount, Loss, Solver, Weighting};
+use super::options::{Cells, Center, ComponentCount, Loss, Solver, Weighting};
 use super::screen::{Angle, Cone, Outlyingness, PivotSearch, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
@@ -55,6 +55,12 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
     check_count(config.n_components, n.min(features))?;
     if let Screen::Outlyingness(screen) = &config.screen {
         check_outlyingness(screen, n, config.n_components.at_most(shape))?;
+    }
+    if let (Cells::Clean, Screen::Cone(_)) = (config.cells, &config.screen) {
+        return Err(Error::invalid_parameter(
+            "cells",
+            "cells = clean is not supported with a cone screen; use the outlyingness screen or none",
+        ));
     }
     if config.loss == Loss::Sine && config.weighting == Weighting::Uniform {
         return Err(Error::invalid_parameter(

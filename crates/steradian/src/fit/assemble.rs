@@ -13,7 +13,7 @@ use crate::folds::{Distances, SampleDistances};
 use crate::kernel::operand::Precision;
 use crate::model::{Certificate, Diagnostics, FitReport, Model, Subspace, diagnosis};
 use crate::numeric::linalg::Matrix;
-use crate::numeric::random::{RandomShare, Stream};
+use crate::numeric::random::{RandomSubset, Stream};
 
 /// The approximate upper limit of scores for robust variances; above it a random subsample of the samples is used.
 pub(crate) const SCALE_SCORES: usize = 1 << 20;
@@ -138,8 +138,8 @@ fn members(screened: Option<&[bool]>, samples: usize) -> usize {
 
 /// The samples whose scores give robust variances: all, or a random subsample where there would be more than
 /// [`SCALE_SCORES`] scores.
-fn score_subsample(members: usize, d: usize, seed: u64) -> RandomShare {
-    RandomShare::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
+fn score_subsample(members: usize, d: usize, seed: u64) -> RandomSubset {
+    RandomSubset::about(SCALE_SCORES / d.max(1), members, seed, Stream::Scores)
 }
 
 /// A warning where robust variances come from a subsample.

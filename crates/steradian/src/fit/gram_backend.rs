@@ -231,7 +231,7 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
             begin
         });
         let count = Width::for_components(d, weights.len()).0;
-        let tolerance = self.decomposer.rough_tolerance();
+        let tolerance = self.decomposer.approx_tolerance();
         let found = krylov::top_vectors(&operator, begin.as_ref(), (d, count), tolerance, seed, runner)?;
         Ok(self.combinations(differences(around.point, &weights, &found)))
     }

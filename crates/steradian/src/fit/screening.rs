@@ -76,7 +76,7 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             let directed = ConeInput { source, center: &center, cosines: None, active: None, seed: config.seed };
             let (report, support) = cone::screen(cone, &directed, runner)?;
             let pivot = unit_directions(&[report.pivot], &center, source)?;
-            warnings.extend(report.doubt());
+            warnings.extend(report.warning());
             let rule = Rule::Cone { center, pivot, cosine: cone.cosine };
             FittedScreen {
                 support,
@@ -172,8 +172,8 @@ impl FittedScreen {
                 let mut most = vec![0.0f64; shape.samples];
                 for ProjectionStats { point, vectors, spreads, flat } in gauges {
                     let directions = WeightedRows::new(point, Weighting::Uniform, None);
-                    let farthest = MaxOutlyingness::new(directions, vectors, spreads.clone(), *flat, shape.element);
-                    let own = runner.run(&farthest, source)?;
+                    let max_z_score = MaxOutlyingness::new(directions, vectors, spreads.clone(), *flat, shape.element);
+                    let own = runner.run(&max_z_score, source)?;
                     most.iter_mut().zip(own).for_each(|(o, own)| *o = o.max(own));
                 }
                 Ok(most)

@@ -176,7 +176,7 @@ impl<R: Runner> Fit<'_, R> {
         };
         let directed = ConeInput { source: self.source, center, cosines: matrix, active, seed: self.config.seed };
         let (report, support) = cone::screen(cone, &directed, self.runner)?;
-        self.warnings.extend(report.doubt());
+        self.warnings.extend(report.warning());
         let (inside, n) = (support.iter().filter(|&&active| active).count(), support.len());
         if 2 * inside < n {
             self.warnings.push(format!(

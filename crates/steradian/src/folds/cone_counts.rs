@@ -3,7 +3,7 @@
 //! | paper | here |
 //! |---|---|
 //! | cos eta | `threshold` |
-//! | tau_i | n - `neighbours[i]` |
+//! | tau_i | n - `neighbors[i]` |
 //!
 //! The cosines of a tile are a product in f32; [`cosine_counts`] counts those that differ from the threshold by more
 //! than their rounding error, and the [predicate](super::ConePredicate) classifies the others. Cost: one pair pass, n^2
@@ -66,30 +66,30 @@ impl<'a> ConeCounts<'a> {
 
 /// Counts within the cones: of all samples, or of one tile.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct NeighbourCounts {
+pub struct NeighborCounts {
     /// Number of samples within the cone around each sample, itself included; 0 for a sample without direction.
-    pub neighbours: Vec<u32>,
+    pub neighbors: Vec<u32>,
     /// True for each active sample.
     pub active: Vec<bool>,
 }
 
 impl PairFold for ConeCounts<'_> {
-    type Tile = (NeighbourCounts, NeighbourCounts);
-    type Out = NeighbourCounts;
+    type Tile = (NeighborCounts, NeighborCounts);
+    type Out = NeighborCounts;
 
     fn name(&self) -> &'static str {
         "cone"
     }
 
-    fn empty(&self) -> NeighbourCounts {
-        NeighbourCounts { neighbours: vec![0; self.samples], active: vec![false; self.samples] }
+    fn empty(&self) -> NeighborCounts {
+        NeighborCounts { neighbors: vec![0; self.samples], active: vec![false; self.samples] }
     }
 
     fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile> {
         let (left_weights, right_weights) = (self.weights_of(left), self.weights_of(right));
         let tile = self.cosines((left, &left_weights), (right, &right_weights));
         let active = |weights: &[f64]| weights.iter().map(|&w| w > 0.0).collect::<Vec<_>>();
-        let none = |weights: &[f64]| NeighbourCounts { neighbours: vec![0; weights.len()], active: active(weights) };
+        let none = |weights: &[f64]| NeighborCounts { neighbors: vec![0; weights.len()], active: active(weights) };
         let (mut a, mut b) = (none(&left_weights), none(&right_weights));
         let bounds = self.rule.bounds();
         let same = left.first() == right.first();
@@ -97,8 +97,8 @@ impl PairFold for ConeCounts<'_> {
         let from = |i: usize| if same { i + 1 } else { 0 };
         let mut undecided = Vec::new();
         for (i, row) in tile.chunks_exact(right.rows()).enumerate().filter(|(i, _)| left_weights[*i] > 0.0) {
-            let (inside, close) = cosine_counts::count(&row[from(i)..], bounds, &mut b.neighbours[from(i)..]);
-            a.neighbours[i] += inside + u32::from(same);
+            let (inside, close) = cosine_counts::count(&row[from(i)..], bounds, &mut b.neighbors[from(i)..]);
+            a.neighbors[i] += inside + u32::from(same);
             if close > 0 {
                 let close = (from(i)..right.rows()).filter(|&j| bounds.undecided(row[j]) && right_weights[j] > 0.0);
                 undecided.extend(close.map(|j| (i, j)));
@@ -109,24 +109,24 @@ impl PairFold for ConeCounts<'_> {
         if bounds.sure <= 0.0 {
             for (j, _) in right_weights.iter().enumerate().filter(|(_, w)| **w == 0.0) {
                 let counted = (0..left.rows()).filter(|&i| left_weights[i] > 0.0 && from(i) <= j);
-                counted.for_each(|i| a.neighbours[i] -= 1);
-                b.neighbours[j] = 0;
+                counted.for_each(|i| a.neighbors[i] -= 1);
+                b.neighbors[j] = 0;
             }
         }
         let doubles = Doubles::new(&self.rule, (left, &left_weights), (right, &right_weights), &undecided);
         for (i, j) in undecided {
             let exact = || exact_cosine((left, i), (right, j), self.rule.directions().center());
             if self.rule.near(doubles.cosine(i, j), exact) {
-                a.neighbours[i] += 1;
-                b.neighbours[j] += 1;
+                a.neighbors[i] += 1;
+                b.neighbors[j] += 1;
             }
         }
         Ok((a, b))
     }
 
-    fn place(&self, out: &mut NeighbourCounts, left: Range<usize>, right: Range<usize>, tile: Self::Tile) {
+    fn place(&self, out: &mut NeighborCounts, left: Range<usize>, right: Range<usize>, tile: Self::Tile) {
         for (rows, part) in [(left, tile.0), (right, tile.1)] {
-            out.neighbours[rows.clone()].iter_mut().zip(part.neighbours).for_each(|(sum, count)| *sum += count);
+            out.neighbors[rows.clone()].iter_mut().zip(part.neighbors).for_each(|(sum, count)| *sum += count);
             out.active[rows].copy_from_slice(&part.active);
         }
     }

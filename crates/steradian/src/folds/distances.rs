@@ -22,7 +22,7 @@ use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
 use crate::numeric::linalg::Matrix;
-use crate::numeric::random::RandomShare;
+use crate::numeric::random::RandomSubset;
 
 /// Sines below this are rounding errors of the difference 1 - cos^2 in f64.
 const ROUNDING: f64 = 3e-8;
@@ -36,7 +36,7 @@ pub struct Distances<'a> {
     operand: Operand,
     scored: Option<Cow<'a, [bool]>>,
     /// The random subset of `scored` whose scores are stored; `None` stores none.
-    drawn: Option<RandomShare>,
+    drawn: Option<RandomSubset>,
     rounding: f64,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Distances<'a> {
 
     /// Also stores scores: of the samples of the mask `scored` (all if `None`) that belong to the random subset
     /// `drawn`.
-    pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomShare) -> Self {
+    pub fn with_scores(self, scored: Option<&'a [bool]>, drawn: RandomSubset) -> Self {
         Self { scored: scored.map(Cow::Borrowed), drawn: Some(drawn), ..self }
     }
 }

@@ -43,7 +43,7 @@ impl<'a> MaxOutlyingness<'a> {
 
 /// The outlyingness of one sample with these projections. Where the scale is 0, a sample is on the hyperplane of the
 /// majority, or has infinite outlyingness.
-pub(crate) fn farthest(projections: &[f64], spreads: &[LocationScale], flat: f64) -> f64 {
+pub(crate) fn max_z_score(projections: &[f64], spreads: &[LocationScale], flat: f64) -> f64 {
     projections.iter().zip(spreads).fold(0.0, |most, (y, spread)| {
         let deviation = (y - spread.location).abs();
         if spread.scale > flat {
@@ -76,7 +76,7 @@ impl Fold for MaxOutlyingness<'_> {
 
     fn add(&self, accumulator: &mut MaxOutlyingnessAccumulator, block: &Block<'_>) -> Result<()> {
         let (y, _) = self.operand.project(block, self.directions.weigher(block));
-        accumulator.0.extend(y.chunks(self.spreads.len()).map(|y| farthest(y, &self.spreads, self.flat)));
+        accumulator.0.extend(y.chunks(self.spreads.len()).map(|y| max_z_score(y, &self.spreads, self.flat)));
         Ok(())
     }
 

@@ -4,10 +4,10 @@
 //! | symbol | here |
 //! |---|---|
 //! | y | `point` |
-//! | sum over x != y of (x - y) / norm(x - y) | `pull` |
-//! | sum of 1 / norm(x - y) | `inverse_lengths` |
+//! | sum over x != y of (x - y) / norm(x - y) | `gradient` |
+//! | sum of 1 / norm(x - y) | `inverse_distances` |
 //!
-//! Weiszfeld's step is y + pull / inverse_lengths. Cost: one pass, 4 n D flops.
+//! Weiszfeld's step is y + gradient / inverse_distances. Cost: one pass, 4 n D flops.
 
 use std::borrow::Cow;
 
@@ -47,9 +47,9 @@ impl<'a> SpatialGradient<'a> {
 pub struct SpatialGradientAccumulator {
     /// Sum of the directions from the point to the samples.
     #[serde(with = "packed")]
-    pub pull: Vec<f64>,
+    pub gradient: Vec<f64>,
     /// Sum of the inverse distances.
-    pub inverse_lengths: f64,
+    pub inverse_distances: f64,
     /// Sum of the distances, which the spatial median minimizes.
     pub lengths: f64,
     /// Number of samples that coincide with the point.
@@ -70,8 +70,8 @@ impl Fold for SpatialGradient<'_> {
 
     fn empty(&self) -> SpatialGradientAccumulator {
         SpatialGradientAccumulator {
-            pull: vec![0.0; self.point.len()],
-            inverse_lengths: 0.0,
+            gradient: vec![0.0; self.point.len()],
+            inverse_distances: 0.0,
             lengths: 0.0,
             coincident: 0,
             nearest: None,
@@ -98,15 +98,15 @@ impl Fold for SpatialGradient<'_> {
                 continue;
             }
             active.push((row, 1.0 / distance));
-            accumulator.inverse_lengths += 1.0 / distance;
+            accumulator.inverse_distances += 1.0 / distance;
             accumulator.lengths += distance;
             if accumulator.nearest.is_none_or(|(_, nearest)| distance < nearest) {
                 accumulator.nearest = Some((sample, distance));
             }
         }
-        accumulator.pull.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, pull)| {
-            let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + pull.len();
-            add_weighted(block, &active, columns.clone(), &self.point[columns], pull);
+        accumulator.gradient.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, gradient)| {
+            let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + gradient.len();
+            add_weighted(block, &active, columns.clone(), &self.point[columns], gradient);
         });
         Ok(())
     }
@@ -117,8 +117,8 @@ impl Fold for SpatialGradient<'_> {
             (a, b) => a.or(b),
         };
         SpatialGradientAccumulator {
-            pull: crate::folds::add_all(left.pull, &right.pull),
-            inverse_lengths: left.inverse_lengths + right.inverse_lengths,
+            gradient: crate::folds::add_all(left.gradient, &right.gradient),
+            inverse_distances: left.inverse_distances + right.inverse_distances,
             lengths: left.lengths + right.lengths,
             coincident: left.coincident + right.coincident,
             nearest,

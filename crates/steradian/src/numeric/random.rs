@@ -69,14 +69,14 @@ pub(crate) fn nth_subsample(n: usize, count: usize, seed: u64, stream: Stream, t
 /// A random subset of the samples of a pass. Membership of a sample depends on its index only, so that it is identical
 /// for any number of threads, any partition of the data and after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RandomShare {
+pub struct RandomSubset {
     seed: u64,
     stream: u64,
     /// Samples whose random number is below this are members; `None` means all samples.
     limit: Option<u64>,
 }
 
-impl RandomShare {
+impl RandomSubset {
     /// All samples.
     pub fn all() -> Self {
         Self { seed: 0, stream: 0, limit: None }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_random_subset_is_the_same_in_parts_and_follows_no_period() {
-        let subset = RandomShare::about(10_000, 40_000, 3, Stream::Scores);
+        let subset = RandomSubset::about(10_000, 40_000, 3, Stream::Scores);
         let whole = subset.members(0, 40_000);
         let parts: Vec<bool> = [0..17, 17..4096, 4096..40_000]
             .into_iter()
@@ -152,8 +152,8 @@ mod tests {
                 assert!((members as f64 - expected).abs() < 5.0 * expected.sqrt(), "{members} of {all}");
             }
         }
-        assert_ne!(whole, RandomShare::about(10_000, 40_000, 4, Stream::Scores).members(0, 40_000));
-        assert!(RandomShare::about(5, 5, 0, Stream::Scores).is_all());
-        assert_eq!(RandomShare::all().members(7, 3), [true; 3]);
+        assert_ne!(whole, RandomSubset::about(10_000, 40_000, 4, Stream::Scores).members(0, 40_000));
+        assert!(RandomSubset::about(5, 5, 0, Stream::Scores).is_all());
+        assert_eq!(RandomSubset::all().members(7, 3), [true; 3]);
     }
 }

@@ -25,9 +25,10 @@ pub(super) fn steps<'a>(source: &'a dyn Source, root: &dyn Source) -> Result<Vec
         View::Subset(of, samples) if samples.is_sorted() => (of, RowOp::Select(Cow::Borrowed(samples))),
         View::Mapped(of, map) => (of, RowOp::Map(map.clone())),
         _ => {
-            return Err(Error::invalid_argument(
-                "reads samples that were transformed in this process, which others cannot repeat; use cells = \
-                 \"keep\" and a number of components, or fit on one machine",
+            return Err(Error::invalid_parameter(
+                "cells",
+                "the fit reads samples that were transformed in this process, which others cannot repeat; use cells = keep, or \
+                 fit on one machine",
             ));
         }
     };

@@ -23,7 +23,7 @@ use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeCounts, ConePredicate, NeighbourCounts, OperatorProduct,
+    AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeCounts, ConePredicate, NeighborCounts, OperatorProduct,
     Projection, Units, WeightedRows, exact_cosine,
 };
 use crate::kernel::operand::Precision;
@@ -100,10 +100,10 @@ struct ConeTotals {
 
 impl ConeTotals {
     /// Totals from the exact numbers of neighbors of all samples.
-    fn all(counts: NeighbourCounts) -> Result<Self> {
+    fn all(counts: NeighborCounts) -> Result<Self> {
         let n = counts.active.len() as i64;
         let tau_of = |(&inside, &active): (&u32, &bool)| if active { n - i64::from(inside) } else { n + 1 };
-        let tau: Vec<i64> = counts.neighbours.iter().zip(&counts.active).map(tau_of).collect();
+        let tau: Vec<i64> = counts.neighbors.iter().zip(&counts.active).map(tau_of).collect();
         let least = *tau.iter().min().expect("at least two samples");
         if least > n {
             return Err(Error::invalid_data(
@@ -136,7 +136,7 @@ impl ConeInput<'_> {
     }
 
     /// Neighbor counts from the matrix of cosines. Each row is counted separately, so threads share no state.
-    fn count(&self, rule: &ConePredicate<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighbourCounts> {
+    fn count(&self, rule: &ConePredicate<'_>, cosines: &Matrix, runner: &impl Runner) -> Result<NeighborCounts> {
         let n = cosines.rows();
         let active = self.active.expect("`active` is given together with `cosines`").to_vec();
         let count = |i: usize| -> Result<u32> {
@@ -149,8 +149,8 @@ impl ConeInput<'_> {
             }
             Ok(inside)
         };
-        let neighbours = runner.compute(|| (0..n).into_par_iter().map(count).collect::<Result<Vec<_>>>())?;
-        Ok(NeighbourCounts { neighbours, active })
+        let neighbors = runner.compute(|| (0..n).into_par_iter().map(count).collect::<Result<Vec<_>>>())?;
+        Ok(NeighborCounts { neighbors, active })
     }
 
     fn decide(&self, rule: &ConePredicate<'_>, cosine: f64, i: usize, j: usize) -> Result<bool> {

@@ -383,7 +383,7 @@ mod tests {
         let rule = ConePredicate::new(directions, crate::config::screen::Cosine::Signed, 0.5);
         let runner = crate::engine::local::Local::new(2).unwrap();
         let exact = runner.run_pairs(&crate::folds::ConeCounts::new(rule.clone(), n), &source, 512).unwrap();
-        let tau: Vec<i64> = exact.neighbours.iter().map(|&inside| n as i64 - i64::from(inside)).collect();
+        let tau: Vec<i64> = exact.neighbors.iter().map(|&inside| n as i64 - i64::from(inside)).collect();
         let least = *tau.iter().min().unwrap();
         let tight = within_budget(300.0 * n as f64, &rule, &source, 1, &runner).unwrap();
         let Elimination { recounted, excess, .. } = tight.report;

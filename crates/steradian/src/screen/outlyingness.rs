@@ -23,7 +23,7 @@ use crate::data::source::Source;
 use crate::data::view::SubsetSource;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows, farthest};
+use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows, max_z_score};
 use crate::kernel::operand::Precision;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{Stream, generator, subsample};
@@ -117,8 +117,8 @@ pub(crate) fn measured(
         let projected = runner.run(&gather, if subsampled { &subset } else { source })?.values;
         let spreads: Vec<LocationScale> = runner.compute(|| spreads(&projected, group.len(), h));
         if subsampled {
-            let farthest = MaxOutlyingness::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
-            accumulator.add(group, &spreads, flat, runner.run(&farthest, source)?);
+            let max_z_score = MaxOutlyingness::new(directions.clone(), &vectors, spreads.clone(), flat, shape.element);
+            accumulator.add(group, &spreads, flat, runner.run(&max_z_score, source)?);
         } else {
             accumulator.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
         }
@@ -159,7 +159,7 @@ pub(crate) fn within(
 
 /// The largest robust z-score of each sample over some directions.
 fn of_all(projected: &[f64], spreads: &[LocationScale], flat: f64) -> Vec<f64> {
-    projected.chunks(spreads.len()).map(|y| farthest(y, spreads, flat)).collect()
+    projected.chunks(spreads.len()).map(|y| max_z_score(y, spreads, flat)).collect()
 }
 
 /// The outlyingness over the directions so far, and the first pair whose direction has zero scale.
@@ -173,10 +173,10 @@ impl OutlyingnessAccumulator {
         Self { values: vec![0.0; samples], on_plane: None }
     }
 
-    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[LocationScale], flat: f64, farthest: Vec<f64>) {
+    fn add(&mut self, pairs: &[[usize; 2]], spreads: &[LocationScale], flat: f64, max_z_score: Vec<f64>) {
         let flat_one = spreads.iter().zip(pairs).find(|(spread, _)| spread.scale <= flat);
         self.on_plane = self.on_plane.or(flat_one.map(|(_, pair)| *pair));
-        self.values.iter_mut().zip(farthest).for_each(|(o, own)| *o = o.max(own));
+        self.values.iter_mut().zip(max_z_score).for_each(|(o, own)| *o = o.max(own));
     }
 
     fn finish(self) -> OutlyingnessResult {

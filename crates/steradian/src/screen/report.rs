@@ -40,7 +40,7 @@ impl ConeReport {
     }
 
     /// The warning about a pivot that an exact count may not select.
-    pub(crate) fn doubt(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let Elimination { failure_probability, recounted, excess, .. } =
             self.elimination.filter(|found| found.excess > 0)?;
         Some(format!(

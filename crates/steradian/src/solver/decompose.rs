@@ -63,7 +63,7 @@ impl<R: Runner> Decomposer<'_, R> {
 
     /// At least d orthonormal columns, accurate enough to compute weights from, without a certificate.
     pub(crate) fn solve_approx(&self, directions: WeightedRows<'_>, start: Option<&Matrix>) -> Result<Matrix> {
-        let tolerance = self.rough_tolerance();
+        let tolerance = self.approx_tolerance();
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;
@@ -79,7 +79,7 @@ impl<R: Runner> Decomposer<'_, R> {
     }
 
     /// Tolerance of [`Self::solve_approx`].
-    pub(crate) fn rough_tolerance(&self) -> f64 {
+    pub(crate) fn approx_tolerance(&self) -> f64 {
         (APPROX_TOLERANCE_FACTOR * self.tolerance).min(1e-2).max(self.tolerance)
     }
 

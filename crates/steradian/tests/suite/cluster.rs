@@ -14,7 +14,7 @@ use steradian::folds::{
     AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DigitCounts, Distances,
     OperatorProduct, Precision, Scatter, SelectRows, SpatialGradient, WeightedRows,
 };
-use steradian::random::RandomShare;
+use steradian::random::RandomSubset;
 use steradian::remote::{Cluster, Dispatch, Job, PartialResult, RemoteSource};
 use steradian::{Center, ComponentCount, Config, Local, Matrix, Method, Model, Result, Solver, Source};
 
@@ -223,9 +223,9 @@ fn options_that_need_pairs_or_one_process_are_rejected_with_a_remedy() {
     let rejected = |config: Config| message_of(&rejected(config));
     assert!(rejected(Config::new(Method::Ae, 2).with_solver(Solver::Gram)).contains("use the solver krylov"));
     let exact = rejected(coned(Cone { pivot_search: PivotSearch::Exact, ..Cone::default() }));
-    assert!(exact.contains("every pair of samples") && exact.contains("leave exact out"), "{exact}");
+    assert!(exact.contains("every pair of samples") && exact.contains("use successive elimination"), "{exact}");
     assert!(rejected(coned(Cone { max_angle: Angle::Auto, ..Cone::default() })).contains("give the angle in degrees"));
-    assert!(rejected(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("cells = \"keep\""));
+    assert!(rejected(Config::new(Method::Cells, 2).with_cells(Cells::Clean)).contains("use cells = keep"));
 }
 
 /// True if a pass over parts equals the two-level tree of local runs over the same parts.
@@ -277,7 +277,7 @@ proptest! {
         prop_assert!(same_tree(&SpatialGradient::new(&center, None, 1e9), &x, &cuts));
         prop_assert!(same_tree(&Scatter::new(directions.clone()), &x, &cuts));
         let distances = Distances::new(&center, &w, Precision::Double, element);
-        prop_assert!(same_tree(&distances.with_scores(None, RandomShare::all()), &x, &cuts));
+        prop_assert!(same_tree(&distances.with_scores(None, RandomSubset::all()), &x, &cuts));
         prop_assert!(same_tree(&DigitCounts::new(element, 1..3, 0, &[[0; 2]; 2], None), &x, &cuts));
         let rule = ConePredicate::new(directions.clone(), Cosine::Abs, 0.5);
         let anchors = Anchors::new(&rule, &[0, n - 1], &[x.row(0), x.row(n - 1)].concat(), Some((0, x.row(0)))).unwrap();

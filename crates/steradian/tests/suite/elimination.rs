@@ -148,7 +148,7 @@ fn a_model_reports_its_pivot_search_and_is_byte_identical_for_any_number_of_thre
     assert_eq!(Model::from_bytes(&bytes).unwrap(), model);
     let metadata = model.metadata();
     assert_eq!(metadata["parameters"]["exact"], false);
-    assert_eq!(metadata["parameters"]["counting"], "elimination");
+    assert_eq!(metadata["parameters"]["pivot_search"], "elimination");
     assert_eq!(metadata["elimination"]["failure_probability"], 1e-6);
     assert!(metadata["elimination"]["recounted"].as_u64().unwrap() < n as u64);
     // The estimates of samples that were not counted exceed the smallest tau.

@@ -98,7 +98,7 @@ fn constant_columns_and_zero_rows_are_valid() {
 fn too_many_components() {
     let x = TestRandom::new(3).samples(20, 6, 2);
     invalid_argument(&Config::new(Method::Ae, 0), &x, "at least 1");
-    invalid_argument(&Config::new(Method::Ae, 7), &x, "ask for at most 6");
+    invalid_argument(&Config::new(Method::Ae, 7), &x, "use at most 6");
     let line = Matrix::from_vec(5, 3, (0..15).map(|i| (i / 3) as f64 * [1.0, 2.0, -1.0][i % 3]).collect());
     for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
         let mut config = Config::new(Method::Ae, 2);
@@ -120,7 +120,7 @@ fn angles_tolerances_and_centers_out_of_range() {
     invalid_argument(&config, &x, "tolerance");
     let mut config = Config::new(Method::Ae, 1);
     config = config.with_center(Center::Given(vec![0.0; 5]));
-    invalid_argument(&config, &x, "one number per feature");
+    invalid_argument(&config, &x, "one value per feature");
     config = config.with_center(Center::Given(vec![0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0]));
     invalid_argument(&config, &x, "at feature 2");
 }
@@ -175,8 +175,10 @@ fn models_that_are_damaged_or_of_another_version() {
         other[at..at + from.len()].copy_from_slice(to.as_bytes());
         Model::from_bytes(&other).map(|_| ()).expect_err("damaged")
     };
-    assert!(text(replace("format\\\":1", "format\\\":7")).contains("version 7"));
-    assert!(text(replace("\"variances\"", "\"varianceX\"")).contains("`variances` is missing"));
+    assert!(text(replace("format\\\":2", "format\\\":7")).contains("version 7"));
+    assert!(
+        text(replace("\"explained_variance\"", "\"explained_variancX\"")).contains("`explained_variance` is missing")
+    );
     for length in [0, 7, 8, 100, bytes.len() - 1] {
         assert!(Model::from_bytes(&bytes[..length]).is_err());
     }

@@ -7,6 +7,7 @@ mod cluster;
 mod common;
 mod elimination;
 mod explained_variance;
+mod format1;
 mod golden;
 mod hostile;
 mod identities;

@@ -274,7 +274,7 @@ fn invalid_arguments_are_rejected_with_numbers() {
         }
         other => panic!("{other:?}"),
     };
-    rejected(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "at least 5"]);
+    rejected(&Config::new(Method::Robust, 2), &x, &["4 samples", "n_components = 2", "requires 5"]);
     let x = TestRandom::new(1).samples(12, 6, 2);
     rejected(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
     rejected(&with_pairs(vec![]), &x, &["empty"]);
@@ -282,11 +282,15 @@ fn invalid_arguments_are_rejected_with_numbers() {
     rejected(&Config::new(Method::Robust, 2), &same, &["are equal"]);
     rejected(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
     for fraction in [0.0, 1.0, -0.5, f64::NAN] {
-        rejected(&Config::new(Method::Robust, ComponentCount::VarianceFraction(fraction)), &x, &["share"]);
+        rejected(
+            &Config::new(Method::Robust, ComponentCount::VarianceFraction(fraction)),
+            &x,
+            &["variance fraction in (0, 1)"],
+        );
     }
     let mut config = Config::new(Method::Pca, 2);
     config = config.with_loss(Loss::Sine);
-    rejected(&config, &x, &["sines"]);
+    rejected(&config, &x, &["loss = sine requires weighting = inverse-norm"]);
 }
 
 #[test]
