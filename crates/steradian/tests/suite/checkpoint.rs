@@ -272,10 +272,10 @@ fn a_journal_of_another_fit_is_rejected() {
     };
     let config = |method| Config::new(method, 2).with_solver(Solver::Krylov);
     let disk = journal_of(&config(Method::Ae), &x);
-    rejected(disk.clone(), &config(Method::Pca), &x, "pass 2 of the checkpoint is \"operator\"");
-    rejected(disk.clone(), &config(Method::Angular), &x, "but here it is \"");
+    rejected(disk.clone(), &config(Method::Pca), &x, "checkpoint pass 2 (\"operator\"");
+    rejected(disk.clone(), &config(Method::Angular), &x, ", expected \"");
     let shorter = TestRandom::new(12).samples(299, 5, 2);
-    rejected(disk.clone(), &config(Method::Ae), &shorter, "300 x 5 (float64), but here it is");
+    rejected(disk.clone(), &config(Method::Ae), &shorter, "300 x 5 float64, expected");
     // Bytes that are not a journal, and a truncated total.
     for bytes in [vec![], vec![255; 40], disk.totals[0][..disk.totals[0].len() - 1].to_vec()] {
         let disk = Disk { totals: vec![bytes.clone()], part: None };

@@ -36,7 +36,7 @@ fn files_of_format_1_give_the_same_scores_and_are_written_as_format_2() {
 
         let rewritten = model.to_bytes().unwrap();
         assert_eq!(model.metadata()["format"], 2, "{name}");
-        assert_eq!(Model::from_bytes(&rewritten).unwrap(), model, "{name}");
+        assert!(Model::from_bytes(&rewritten).unwrap().to_bytes().unwrap() == rewritten, "{name}");
         let text = String::from_utf8_lossy(&rewritten);
         for former in ["\"kept\"", "\"shares\"", "\"variances\"", "chosen", "n_kept", "angle_auto\\\":", "counting"] {
             let current = former.starts_with("angle") && text.contains("max_angle_auto");

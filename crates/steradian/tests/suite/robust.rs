@@ -48,21 +48,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     /// Two fifths of the samples are in a cluster: none of them is in the support, and the model is that of the others
-    /// alone, except for a few samples at the edge. The true plane is found as accurately as 72 samples with this noise
+    /// alone, except for a few samples at the edge. The true plane is found as accurately as 240 samples with this noise
     /// allow.
     #[test]
     fn a_cluster_of_two_fifths_has_no_influence(seed in any::<u64>(), features in 8usize..30) {
-        let n = 120;
-        let (x, clean, plane) = clustered(seed, n, features, 48);
+        let n = 400;
+        let (x, clean, plane) = clustered(seed, n, features, 160);
         let config = Config::new(Method::Robust, 2);
         let alone = fit(&config, &source(&clean), 1).unwrap();
         let model = fit(&config, &source(&x), 1).unwrap();
-        prop_assert!(model.report.support[n - 48..].iter().all(|k| !k), "outliers are in the support");
-        prop_assert!(model.n_support() >= 65, "{} of 72 regular samples are in the support", model.n_support());
+        prop_assert!(model.report.support[n - 160..].iter().all(|k| !k), "outliers are in the support");
+        prop_assert!(model.n_support() >= 217, "{} of 240 regular samples are in the support", model.n_support());
         let (apart, off) = (sine(&model.subspace.components, &alone.subspace.components), sine(&model.subspace.components, &plane));
         prop_assert!(apart < 0.02 && off < 0.06, "{} from the fit of the others, {} from the plane", apart, off);
         for (a, b) in model.diagnostics.explained_variance.iter().zip(&alone.diagnostics.explained_variance) {
-            prop_assert!((a / b - 1.0).abs() < 0.25, "{:?} {:?}", model.diagnostics.explained_variance, alone.diagnostics.explained_variance);
+            prop_assert!((a / b - 1.0).abs() < 0.15, "{:?} {:?}", model.diagnostics.explained_variance, alone.diagnostics.explained_variance);
         }
         // The method of the paper follows them.
         let ae = fit(&Config::new(Method::Ae, 2), &source(&x), 1).unwrap();
