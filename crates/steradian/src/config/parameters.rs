@@ -29,7 +29,7 @@ impl<'de> Deserialize<'de> for Config {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Parameters {
     method: Method,
-    n_components: Count,
+    n_components: CountValue,
     center: Point,
     screen: ScreenName,
     weighting: Weighting,
@@ -88,9 +88,9 @@ enum ScreenName {
 /// An integer, a fraction or `auto`.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Count {
-    Count(usize),
-    VarianceFraction(f64),
+enum CountValue {
+    Integer(usize),
+    Fraction(f64),
     Rule(Auto),
 }
 
@@ -146,9 +146,9 @@ impl From<Config> for Parameters {
         Self {
             method: config.method,
             n_components: match config.n_components {
-                ComponentCount::Count(count) => Count::Count(count),
-                ComponentCount::VarianceFraction(fraction) => Count::VarianceFraction(fraction),
-                ComponentCount::Auto => Count::Rule(Auto::Auto),
+                ComponentCount::Count(count) => CountValue::Integer(count),
+                ComponentCount::VarianceFraction(fraction) => CountValue::Fraction(fraction),
+                ComponentCount::Auto => CountValue::Rule(Auto::Auto),
             },
             center: match config.center {
                 Center::Mean => Point::Named(CenterName::Mean),
@@ -201,9 +201,9 @@ impl TryFrom<Parameters> for Config {
         Ok(Self {
             method: parameters.method,
             n_components: match parameters.n_components {
-                Count::Count(count) => ComponentCount::Count(count),
-                Count::VarianceFraction(fraction) => ComponentCount::VarianceFraction(fraction),
-                Count::Rule(Auto::Auto) => ComponentCount::Auto,
+                CountValue::Integer(count) => ComponentCount::Count(count),
+                CountValue::Fraction(fraction) => ComponentCount::VarianceFraction(fraction),
+                CountValue::Rule(Auto::Auto) => ComponentCount::Auto,
             },
             center: match parameters.center {
                 Point::Named(CenterName::Mean) => Center::Mean,
