@@ -19,7 +19,7 @@ use options::{Center, ComponentCount, Solver};
 /// The configuration of a fit.
 ///
 /// [`Config::new`] is the preset of a method; the `with_` methods override single options. A configuration is checked
-/// against the shape of the data when a fit is planned ([`Request`](crate::Request)). It serializes as the flat list of parameters that model
+/// against the shape of the data when a fit is planned ([`Request`]). It serializes as the flat list of parameters that model
 /// files and reports contain; the memory limit, which does not change the result, is no part of that.
 ///
 /// ```
