@@ -29,6 +29,9 @@ pub(crate) fn closed_form(
 
 /// The center of all samples and an optional warning, for methods outside this crate. Rejects cells that are not
 /// finite, which takes one pass more for floating-point data unless the center is the mean. Computed by passes.
+///
+/// # Errors
+/// For cells that are not finite, and errors of the source.
 pub fn checked_center(
     center: &Center,
     source: &dyn Source,

@@ -18,6 +18,9 @@ pub struct Request {
 
 impl Request {
     /// Checks a configuration for data of this shape; `pairs` is true if the runner can compare every pair of samples.
+    ///
+    /// # Errors
+    /// For data without samples or features, and for values out of range or that do not suit the shape, the method or the runner.
     pub fn new(config: &Config, shape: &Shape, pairs: bool) -> Result<Self> {
         check(config, shape)?;
         let effective = if pairs { config.clone() } else { without_pairs(config)? };

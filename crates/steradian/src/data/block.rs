@@ -16,11 +16,17 @@ pub struct Rows<'a, T> {
 
 impl<'a, T: Element> Rows<'a, T> {
     /// Contiguous rows (C order).
+    ///
+    /// # Errors
+    /// If the slice is shorter than the shape.
     pub fn contiguous(data: &'a [T], rows: usize, columns: usize) -> Result<Self> {
         Self::strided(data, 0, rows, columns, columns as isize, 1)
     }
 
     /// Rows with any strides; element (i, j) is `data[offset + i * row_stride + j * column_stride]`.
+    ///
+    /// # Errors
+    /// If the shape and the strides reach beyond the slice.
     pub fn strided(
         data: &'a [T],
         offset: usize,

@@ -16,6 +16,9 @@ pub struct SliceSource<'a, T> {
 
 impl<'a, T: Element> SliceSource<'a, T> {
     /// A source over contiguous samples (C order); `data` holds `samples * features` elements.
+    ///
+    /// # Errors
+    /// If the slice has not `samples * features` elements.
     pub fn new(data: &'a [T], samples: usize, features: usize) -> Result<Self> {
         if samples.checked_mul(features) != Some(data.len()) {
             return Err(Error::invalid_argument(format!(
@@ -34,6 +37,9 @@ impl<'a, T: Element> SliceSource<'a, T> {
     }
 
     /// Sets the height and width of the images that the samples are.
+    ///
+    /// # Errors
+    /// If the number of features is not `height * width`.
     pub fn with_image(mut self, height: usize, width: usize) -> Result<Self> {
         if height.checked_mul(width) != Some(self.shape.features) {
             return Err(Error::invalid_argument(format!(

@@ -66,6 +66,9 @@ impl<A> Forest<A> {
     }
 
     /// Joins two forests of the same grid; `fold` is the fold that filled them.
+    ///
+    /// # Errors
+    /// For forests of different grids, and for leaves that both have.
     pub fn join<F: Fold<Accumulator = A>>(mut self, other: Self, fold: &F) -> Result<Self> {
         if self.grid != other.grid {
             return Err(Error::invalid_argument(format!(
@@ -95,6 +98,9 @@ impl<A> Forest<A> {
     }
 
     /// The total over all leaves, or an error with the number of leaves present if some are missing.
+    ///
+    /// # Errors
+    /// If leaves are missing.
     pub fn total<F: Fold<Accumulator = A>>(mut self, fold: &F) -> Result<A> {
         let present: usize = self.trees.iter().map(|t| leaves_of(t, self.grid.leaves())).sum();
         if present != self.grid.leaves() {

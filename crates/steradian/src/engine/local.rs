@@ -30,6 +30,9 @@ pub struct Local {
 
 impl Local {
     /// A runner with this many threads; 0 means one per core.
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
     pub fn new(threads: usize) -> Result<Self> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -71,6 +74,9 @@ impl Local {
 
     /// Fills the accumulators of some leaves of a grid: the part of a pass that one machine runs. [`Forest::join`]
     /// joins the parts.
+    ///
+    /// # Errors
+    /// Those of the fold and of the source, and [`Error::Cancelled`].
     pub fn run_leaves<F: Fold>(
         &self,
         fold: &F,
@@ -127,6 +133,9 @@ impl Local {
     }
 
     /// Reports one step of an iteration in memory, outside any pass; an error if the work was canceled.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`].
     pub fn iterated(&self, name: &'static str, iteration: Iteration) -> Result<()> {
         if let Some(observer) = &self.observer {
             let pass = self.passes();
@@ -169,6 +178,9 @@ impl Local {
 
     /// Calls `work` with blocks of `block_rows` rows in order, within this runner's thread pool: for output in data
     /// order.
+    ///
+    /// # Errors
+    /// Those of `work` and of the source, and [`Error::Cancelled`].
     pub fn for_each_block(
         &self,
         name: &'static str,

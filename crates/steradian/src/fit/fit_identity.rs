@@ -25,6 +25,9 @@ pub struct FitIdentity(Vec<(String, String)>);
 
 impl FitIdentity {
     /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
+    ///
+    /// # Errors
+    /// Those of the source.
     pub fn new(plan: &Plan, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
         let (config, shape) = (plan.request.given(), source.shape());
         let mut facts: Vec<(String, String)> = [
@@ -51,11 +54,17 @@ impl FitIdentity {
     }
 
     /// As text, for the head of a file.
+    ///
+    /// # Errors
+    /// If the text cannot be serialized.
     pub fn to_text(&self) -> Result<String> {
         serde_json::to_string(&self.0).map_err(|e| Error::invalid_argument(format!("cannot be written as text: {e}")))
     }
 
     /// Reads the text of [`FitIdentity::to_text`].
+    ///
+    /// # Errors
+    /// For other text.
     pub fn from_text(text: &str) -> Result<Self> {
         serde_json::from_str(text)
             .map(Self)

@@ -56,6 +56,9 @@ enum Rule {
 }
 
 /// Runs the screen of a configuration alone; its center and seed count, its number of components does not.
+///
+/// # Errors
+/// For a configuration that does not suit the data, for cells that are not finite, and errors of the source.
 pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
     Request::new(config, source.shape(), runner.supports_pairs())?;
     let mut warnings = Vec::new();
@@ -137,6 +140,9 @@ fn angles<R: Runner>(
 impl Model {
     /// Angles of the samples of the fit to the pivot of the cone, in degrees, relative to the model's center; NaN
     /// for a sample there. `source` is the data of the fit, since a model does not hold the pivot itself.
+    ///
+    /// # Errors
+    /// For a model without a cone, for data other than those of the fit, and errors of the source.
     pub fn cone_angles<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
         self.check_width(source.shape())?;
         let (Some(report), Screen::Cone(cone)) = (&self.report.cone, &self.config.screen) else {
@@ -156,6 +162,9 @@ impl Model {
 
 impl FittedScreen {
     /// The measure of each sample of any data of the same width; one pass, or one for each group of directions.
+    ///
+    /// # Errors
+    /// For data with another number of features, and errors of the source.
     pub fn measure<R: Runner>(&self, source: &dyn Source, runner: &R) -> Result<Vec<f64>> {
         let shape = source.shape();
         if shape.features != self.features {

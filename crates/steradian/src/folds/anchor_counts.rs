@@ -44,6 +44,9 @@ pub struct Anchors {
 
 impl Anchors {
     /// Anchors from the indices and values of samples. With a leader, the anchors within its cone come first.
+    ///
+    /// # Errors
+    /// If the values are not those of the indices.
     pub fn new(
         rule: &ConePredicate<'_>,
         indices: &[usize],

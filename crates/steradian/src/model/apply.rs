@@ -28,6 +28,9 @@ impl Model {
     }
 
     /// Rejects data with another number of features.
+    ///
+    /// # Errors
+    /// [`Error::FeatureCount`].
     pub fn check_width(&self, shape: &Shape) -> Result<()> {
         if shape.features != self.n_features() {
             return Err(Error::FeatureCount { expected: self.n_features(), found: shape.features });
@@ -36,11 +39,17 @@ impl Model {
     }
 
     /// The scores of a block, row by row: (x - mu) Q.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn transform_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         Ok(self.project(block)?.0)
     }
 
     /// The robust scores of a block: Huber regression over the features, which gives outlying cells less weight.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn robust_transform_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
         let mut scores = self.transform_block(block)?;
@@ -56,12 +65,18 @@ impl Model {
     }
 
     /// The reconstructions of the samples of a block from their robust scores.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn robust_reconstruct_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         self.inverse(&self.robust_transform_block(block)?)
     }
 
     /// The outlying cells of a block, row by row: those whose residual under robust scores exceeds the limit of their
     /// feature. `None` for a model without limits of cells.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn bad_cells_block(&self, block: &Block<'_>) -> Result<Option<Vec<bool>>> {
         let Some(cells) = &self.diagnostics.cells else { return Ok(None) };
         let expected = self.robust_reconstruct_block(block)?;
@@ -164,6 +179,9 @@ impl Model {
     }
 
     /// The reconstructions from scores: mu + s Q', row by row.
+    ///
+    /// # Errors
+    /// If the number of scores is not a multiple of the number of components.
     pub fn inverse(&self, scores: &[f64]) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
         if !scores.len().is_multiple_of(d) {
@@ -199,11 +217,17 @@ impl Model {
     }
 
     /// The reconstructions of a block: mu + (x - mu) Q Q', row by row.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn reconstruct_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         self.inverse(&self.transform_block(block)?)
     }
 
     /// Distances, angle and flag of each sample of a block.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn diagnose_block(&self, block: &Block<'_>) -> Result<Vec<Diagnosis>> {
         let (scores, squares) = self.project(block)?;
         let diagnose = |(scores, square): (&[f64], &f64)| {
@@ -227,6 +251,9 @@ impl Model {
 
     /// The contribution of each feature to the squared orthogonal distance of each sample of a block, row by row; the
     /// contributions of a sample sum to 1, or are all 0 for a sample in the subspace.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`].
     pub fn contributions_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
         let scores = self.transform_block(block)?;

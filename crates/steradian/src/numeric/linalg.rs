@@ -248,6 +248,9 @@ pub fn tall_subtract(z: &mut Matrix, v: &Matrix, c: &Matrix) {
 }
 
 /// Eigenvalues, largest first, and eigenvectors as columns, of a symmetric matrix; only its lower triangle is read.
+///
+/// # Errors
+/// For values that are not finite, and if the iteration does not converge.
 pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     let n = a.rows;
     if n == 0 {

@@ -22,6 +22,9 @@ fn multiply_by_square(a: &mut Matrix, b: &Matrix) {
 ///
 /// With G = Z'Z = V L V', the columns of Z V L^(-1/2) are orthonormal (SVQB, Stathopoulos and Wu 2002). Each round uses
 /// the well-conditioned part of G only; the next round takes the rest.
+///
+/// # Errors
+/// For values that are not finite.
 pub fn orthonormalize(z: &mut Matrix, floor: f64) -> Result<Matrix> {
     let before = std::mem::take(z);
     // The rest of a column after most of it was removed is rounding error, relative to the norm of the column.

@@ -83,15 +83,16 @@ impl std::fmt::Debug for Job<'_> {
 
 impl<'a> Job<'a> {
     /// A pass over rows without transforms; an error for a fold that other processes cannot run.
+    ///
+    /// # Errors
+    /// For a fold that other processes cannot run.
     pub fn new<F: Fold>(fold: &'a F) -> Result<Self> {
         Self::after(fold, Vec::new())
     }
 
     /// A pass over `source`, which is `root`, the rows of other processes, or a view of it.
     pub(super) fn over<F: Fold>(fold: &'a F, source: &'a dyn Source, root: &dyn Source) -> Result<Self> {
-        let steps = steps(source, root)
-            .map_err(|error| Error::invalid_argument(format!("the pass \"{}\" {error}", F::NAME)))?;
-        Self::after(fold, steps)
+        Self::after(fold, steps(source, root)?)
     }
 
     fn after<F: Fold>(fold: &'a F, steps: Vec<RowOp<'a>>) -> Result<Self> {
@@ -114,6 +115,9 @@ impl<'a> Job<'a> {
     }
 
     /// Serializes the job; [`Job::from_bytes`] reads the bytes in any process with the same version.
+    ///
+    /// # Errors
+    /// If the fold cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = to_bytes(&(env!("CARGO_PKG_VERSION"), &self.steps, self.fold().name()))?;
         bytes.extend(self.fold().bytes()?);
@@ -121,6 +125,9 @@ impl<'a> Job<'a> {
     }
 
     /// The partial result of a part of the data, whose first row is sample `first`.
+    ///
+    /// # Errors
+    /// Those of the fold and of the source.
     pub fn sum(&self, part: &dyn Source, first: usize, runner: &Local) -> Result<PartialResult> {
         let rows = first..first + part.shape().samples;
         let mut partial = None;
@@ -134,6 +141,9 @@ impl<'a> Job<'a> {
     /// The partial result of a part on the grid of all `samples`. Such partial results merge to a total that is bitwise
     /// identical to that of one machine. Parts must start and end at multiples of [`Job::leaf_rows`], or end with the
     /// data.
+    ///
+    /// # Errors
+    /// For parts that are not aligned to the leaves, for transformed samples, and those of the fold and of the source.
     pub fn sum_leaves(&self, part: &dyn Source, first: usize, samples: usize, runner: &Local) -> Result<PartialResult> {
         if !self.steps.is_empty() {
             return Err(Error::invalid_argument(
@@ -151,6 +161,9 @@ impl<'a> Job<'a> {
     }
 
     /// Merges two partial results of adjacent rows, the earlier rows first.
+    ///
+    /// # Errors
+    /// For partial results of other jobs or of rows that are not adjacent.
     pub fn merge(&self, left: &PartialResult, right: &PartialResult) -> Result<PartialResult> {
         left.require_job(self.id)?;
         right.require_job(self.id)?;
@@ -166,6 +179,9 @@ impl<'a> Job<'a> {
 
     /// Merges the partial results of all parts pairwise, level by level, until one is left. The last one of an odd
     /// number moves up to the next level unchanged.
+    ///
+    /// # Errors
+    /// For an empty list, and those of [`Job::merge`].
     pub fn total(&self, mut parts: Vec<PartialResult>) -> Result<PartialResult> {
         while parts.len() > 1 {
             let merged = parts.chunks_exact(2).map(|pair| self.merge(&pair[0], &pair[1])).collect::<Result<Vec<_>>>();
@@ -177,6 +193,9 @@ impl<'a> Job<'a> {
     }
 
     /// The result of a fold from the total over all `samples`.
+    ///
+    /// # Errors
+    /// For a partial result of another job or of some rows only, and those of the fold.
     pub fn finish<F: Fold>(&self, fold: &F, total: &PartialResult, samples: usize) -> Result<F::Out> {
         total.require_job(self.id)?;
         if total.rows() != (0..samples) {
@@ -191,6 +210,9 @@ impl<'a> Job<'a> {
 
 impl Job<'static> {
     /// Reads the bytes of [`Job::to_bytes`]; jobs of other versions are rejected.
+    ///
+    /// # Errors
+    /// For jobs of another version, and for bytes that are no job.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let own = env!("CARGO_PKG_VERSION");
         // The version comes first, and all versions write text in one format.

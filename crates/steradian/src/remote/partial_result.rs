@@ -130,6 +130,9 @@ impl PartialResult {
     }
 
     /// Serializes the partial result, for a file or another process.
+    ///
+    /// # Errors
+    /// If the accumulator cannot be serialized.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &*self.content {
             PartialContent::State(state) => (**state).bytes(self.job, &self.rows),
@@ -138,6 +141,9 @@ impl PartialResult {
     }
 
     /// Reads the bytes of [`PartialResult::to_bytes`].
+    ///
+    /// # Errors
+    /// For bytes that are no partial result.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let ((job, rows), content) = split_bytes(bytes, "a partial result")?;
         Ok(Self { job, rows, content: Arc::new(PartialContent::Bytes(content.to_vec())) })

@@ -41,6 +41,9 @@ pub(crate) fn top_vectors(
 
 /// The top `count` eigenvalues, largest first, and their eigenvectors as columns, with a sine to the exact subspace of
 /// at most `tolerance`. Returns all eigenpairs if that takes no longer.
+///
+/// # Errors
+/// For values that are not finite, and [`Error::Cancelled`](crate::Error::Cancelled).
 pub fn top_eigenpairs(
     matrix: &Matrix,
     count: usize,
