@@ -8,15 +8,16 @@
 //! | `pcp` | principal component pursuit (Candes et al. 2011) by inexact ALM (Lin, Chen and Ma 2010) | `pursuit` |
 //!
 //! ```
-//! use steradian::{Local, Memory};
+//! use steradian::{Local, SliceSource};
 //!
 //! let data = [0.0, 0.0, 1.0, 2.0, 2.0, 4.0, -1.0, -2.0, -2.0, -4.0];
 //! let model = steradian_baselines::fit(
 //!     &steradian_baselines::preset(steradian_baselines::EMPCA, 1),
-//!     &Memory::new(&data, 5, 2)?,
+//!     &SliceSource::new(&data, 5, 2)?,
 //!     &Local::new(1)?,
 //! )?;
-//! assert!((model.components[(0, 1)] / model.components[(0, 0)] - 2.0).abs() < 1e-6);
+//! let components = &model.subspace.components;
+//! assert!((components[(0, 1)] / components[(0, 0)] - 2.0).abs() < 1e-6);
 //! # Ok::<(), steradian::Error>(())
 //! ```
 
