@@ -146,7 +146,10 @@ fn errors_of_corrupt_headers_name_the_byte() {
         (whole("{'descr': 8, 'fortran_order': False, 'shape': (2, 2), }"), "string in quotes"),
         (whole("{'descr': '<f8', 'fortran_order': False, }"), "no key 'shape'"),
         (whole("{'descr': '<f8', 'descr': '<f8', 'shape': (2, 2), }"), "duplicate key"),
-        (whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'x': 1}"), "key \"x\" of the header is not one of"),
+        (
+            whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), 'x': 1}"),
+            "key \"x\" of the header is not one of",
+        ),
         (
             whole("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), } 7"),
             "unexpected text after the dictionary",
