@@ -62,7 +62,7 @@ impl ClipStatistics {
 
 /// Turns a model that was fitted to frames into a background model: adds pixel scales and the typical background. Its
 /// reconstructions do not change: the score range is unlimited and the center stays.
-pub fn with_clip_statistics(model: Model, source: &dyn Source, runner: &Local) -> Result<Model> {
+pub fn with_clip_statistics(mut model: Model, source: &dyn Source, runner: &Local) -> Result<Model> {
     model.check_width(source.shape())?;
     let training = Training::read(source, runner)?;
     let d = model.n_components();
@@ -84,5 +84,6 @@ pub fn with_clip_statistics(model: Model, source: &dyn Source, runner: &Local) -
             typical_scores: (0..d).map(|k| quantile(&column(&scores, k), 0.5)).collect(),
         }
     });
-    Ok(Model { extras: statistics.into_extras(), ..model })
+    model.extras.extend(statistics.into_extras());
+    Ok(model)
 }

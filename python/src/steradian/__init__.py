@@ -1,4 +1,4 @@
-"""Robust PCA at the price of PCA: scikit-learn estimators that read data in place.
+"""Robust PCA for data with outliers: scikit-learn estimators that read data in place.
 
 The estimators follow scikit-learn's conventions. Data may be arrays of any memory order, memory maps, data frames or
 paths of files; they are read block by block and never copied as a whole.
