@@ -6,8 +6,8 @@ use steradian::config::{Cosine, Weighting};
 use steradian::data::{BlockElement, ElementType};
 use steradian::engine::Runner;
 use steradian::folds::{
-    Coefficients, ColumnMeans, ConeCounts, ConePredicate, Gram, OperatorProduct, Precision, Projection, Scatter,
-    SpatialGradient, Units, WeightedRows,
+    Coefficients, ColumnMeans, ConeCounts, ConePredicate, Gram, OperatorProduct, Precision, Projection,
+    ProjectionUnits, Scatter, SpatialGradient, WeightedRows,
 };
 use steradian::{Local, Matrix, SliceSource};
 
@@ -74,7 +74,8 @@ fn projection_u8(bencher: divan::Bencher<'_, '_>, threads: usize) {
     let runner = Local::new(threads).unwrap();
     let center = vec![60.0; FEATURES];
     let rows = WeightedRows::new(&center, Weighting::InverseNorm, None);
-    let projection = Projection::new(rows, &vectors(16), Units::Data, Precision::Working, ElementType::U8);
+    let projection =
+        Projection::new(rows, &vectors(16), ProjectionUnits::Original, Precision::Working, ElementType::U8);
     bencher
         .counter(ItemsCount::new(2 * SAMPLES * FEATURES * 16))
         .bench_local(|| runner.run(&projection, &source).unwrap());

@@ -5,8 +5,10 @@
 
 use std::hash::Hasher;
 use std::io::{self, Write};
+use std::ops::Range;
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::{DeserializeOwned, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use twox_hash::XxHash64;
 
 use crate::error::{Error, Result};
@@ -92,6 +94,62 @@ pub(crate) fn split_bytes<'a, T: DeserializeOwned>(bytes: &'a [u8], what: &str) 
     postcard::take_from_bytes(bytes).map_err(|e| invalid(bytes, what, e.to_string()))
 }
 
+/// The error for a value that was read from bytes, or that a caller passes, and does not agree with itself or the data.
+pub(crate) fn inconsistent(what: impl std::fmt::Display) -> Error {
+    Error::invalid_data(format!("the job or partial result is corrupt, or of other data: {what}"))
+}
+
+/// Rejects an array of another length.
+pub(crate) fn require_length(what: &str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(inconsistent(format!("{what} has {found} values, expected {expected}")))
+}
+
+/// Rejects a list with one value per sample that ends before the samples do.
+pub(crate) fn require_samples(what: &str, found: usize, samples: &Range<usize>) -> Result<()> {
+    if found >= samples.end {
+        return Ok(());
+    }
+    Err(inconsistent(format!("{what} has {found} values, but the samples are {samples:?}")))
+}
+
+/// Rejects numbers that are NaN or infinite.
+pub(crate) fn require_finite(what: &str, numbers: &[f64]) -> Result<()> {
+    match numbers.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(place) => Err(inconsistent(format!("{what} is {} at place {place}", numbers[place]))),
+    }
+}
+
+/// Reads a list of at most `MOST` values. Without a limit, a list of small values in the bytes may need many times their
+/// memory.
+pub(crate) fn bounded<'de, const MOST: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> std::result::Result<Vec<T>, D::Error> {
+    struct Bounded<T, const MOST: usize>(std::marker::PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Bounded<T, MOST> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            write!(to, "at most {MOST} values")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> std::result::Result<Vec<T>, A::Error> {
+            let mut read = Vec::new();
+            while let Some(value) = values.next_element()? {
+                if read.len() == MOST {
+                    return Err(A::Error::invalid_length(values.size_hint().unwrap_or(0) + MOST + 1, &self));
+                }
+                read.push(value);
+            }
+            Ok(read)
+        }
+    }
+    from.deserialize_seq(Bounded::<T, MOST>(std::marker::PhantomData))
+}
+
 fn invalid(bytes: &[u8], what: &str, why: String) -> Error {
     Error::invalid_data(format!("{} bytes are not {what} of this version of the package: {why}", bytes.len()))
 }
@@ -133,7 +191,7 @@ pub(crate) mod packed {
                 if !bytes.len().is_multiple_of(size_of::<T>()) {
                     return Err(E::invalid_length(bytes.len(), &self));
                 }
-                let mut numbers = vec![T::zeroed(); bytes.len() / size_of::<T>()];
+                let mut numbers = crate::memory::filled(bytes.len() / size_of::<T>(), T::zeroed());
                 cast_slice_mut(&mut numbers).copy_from_slice(bytes);
                 swap_if_big_endian(&mut numbers);
                 Ok(numbers)

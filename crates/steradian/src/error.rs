@@ -33,7 +33,7 @@ pub enum Error {
     /// The fit needs more memory than its limit.
     #[error("the fit needs about {} with {with} but may use {}", format_bytes(*needed), format_bytes(*limit))]
     OverMemory {
-        /// Bytes that the fit allocates at least, on one thread.
+        /// Bytes that the fit allocates, on one thread.
         needed: u64,
         /// The memory limit, in bytes.
         limit: u64,
@@ -41,6 +41,12 @@ pub enum Error {
         with: String,
         /// A solver that needs less memory, by its name, and the bytes that it needs.
         alternative: Option<(&'static str, u64)>,
+    },
+    /// The system has no memory for a buffer.
+    #[error("the system has no memory left for a buffer of {}", format_bytes(*bytes))]
+    OutOfMemory {
+        /// Bytes of the buffer that could not be allocated.
+        bytes: u64,
     },
     /// The data have another number of features than the model.
     #[error("the model has {expected} features but the data have {found}; use data with the features of the fit")]
@@ -92,6 +98,21 @@ pub enum Error {
         path: PathBuf,
         /// The position and what was expected there.
         what: String,
+    },
+    /// The frames of a clip take more bytes, decoded, than their limit.
+    #[error(
+        "{}: {frames} frames are {} when decoded, which exceeds the limit of {}",
+        path.display(), format_bytes(*decoded), format_bytes(*limit)
+    )]
+    OverDecoded {
+        /// The clip.
+        path: PathBuf,
+        /// Number of frames that exceed the limit: those decoded so far, or those that the file declares.
+        frames: u64,
+        /// Their size in bytes.
+        decoded: u64,
+        /// The limit in bytes.
+        limit: u64,
     },
     /// An operation on a file failed: it does not exist, cannot be written, the disk is full.
     #[error("{}: {}", path.display(), os_error_text(source))]

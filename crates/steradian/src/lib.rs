@@ -51,6 +51,7 @@ pub mod error;
 pub mod fit;
 pub mod folds;
 mod kernel;
+pub mod memory;
 pub mod model;
 mod numeric;
 pub mod remote;

@@ -6,7 +6,7 @@
 use crate::data::element::{Element, ElementType};
 use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::{COLUMN_BYTES, DIGITS, DigitCounts};
 
 /// Bytes of the digit counts of one slab of columns.
@@ -22,6 +22,9 @@ pub(crate) fn passes(shape: &Shape) -> usize {
 pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
     let shape = source.shape();
     let count = support.map_or(shape.samples, |support| support.iter().filter(|&&k| k).count());
+    if count == 0 {
+        return Err(Error::invalid_data("the median of no sample is undefined; use more samples"));
+    }
     let mut median = Vec::with_capacity(shape.features);
     for start in (0..shape.features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(shape.features);
@@ -34,7 +37,7 @@ pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &imp
                 runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, support), source)?;
             for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
                 for (side, counts) in counts.chunks(DIGITS).enumerate() {
-                    let next = select_digit(counts, &mut rank[side]);
+                    let next = select_digit(counts, &mut rank[side])?;
                     key[side] = key[side] << 8 | next;
                 }
             }
@@ -48,14 +51,17 @@ pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &imp
 }
 
 /// The digit of the value with this rank. `rank` becomes the rank among the values with that digit.
-fn select_digit(counts: &[u32], rank: &mut u64) -> u64 {
+fn select_digit(counts: &[u32], rank: &mut u64) -> Result<u64> {
     for (digit, &count) in counts.iter().enumerate() {
         if *rank < u64::from(count) {
-            return digit as u64;
+            return Ok(digit as u64);
         }
         *rank -= u64::from(count);
     }
-    unreachable!("the counts of a column sum to its number of values")
+    // The counts of a column sum to the number of its values with the digits found before, unless values have changed.
+    Err(Error::invalid_data(
+        "the data changed during the fit: two passes read other values; fit data that do not change",
+    ))
 }
 
 fn value_of(element: ElementType, key: u64) -> f64 {

@@ -9,7 +9,7 @@ use crate::config::options::Center;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use mean::Finite;
+pub use mean::Finite;
 
 /// A center that needs no iteration, of all samples or of those in `support`: any center but the spatial median.
 pub(crate) fn closed_form(
@@ -27,22 +27,11 @@ pub(crate) fn closed_form(
     }
 }
 
-/// The center of all samples and an optional warning, for methods outside this crate. Rejects cells that are not
-/// finite, which takes one pass more for floating-point data unless the center is the mean. Computed by passes.
+/// The center of all samples, computed by passes, and an optional warning.
 ///
 /// # Errors
-/// For cells that are not finite, and errors of the source.
-pub fn checked_center(
-    center: &Center,
-    source: &dyn Source,
-    seed: u64,
-    runner: &impl Runner,
-) -> Result<(Vec<f64>, Option<String>)> {
-    by_passes(center, &Finite::check(source, runner)?, seed, runner)
-}
-
-/// The center of all samples, computed by passes, and an optional warning.
-pub(crate) fn by_passes(
+/// Those of the source.
+pub fn by_passes(
     center: &Center,
     data: &Finite<'_>,
     seed: u64,

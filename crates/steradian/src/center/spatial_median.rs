@@ -9,8 +9,9 @@ use super::weiszfeld::{Evaluation, Imaged, MAX_EVALUATIONS, WeiszfeldProblem, mi
 use crate::data::element::ElementType;
 use crate::data::source::{Source, read_sample};
 use crate::engine::runner::Runner;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::SpatialGradient;
+use crate::memory;
 use crate::numeric::linalg::{Matrix, product};
 use crate::numeric::random::{Stream, subsample};
 
@@ -20,8 +21,15 @@ const START_SAMPLES: usize = 512;
 const START_BYTES: usize = 8 << 20;
 /// Samples within this fraction of the scale coincide with the point.
 const COINCIDENCE: f64 = 1e-14;
+/// Largest distance from the start, in scales, at which a point is near it.
+const NEAR_START: f64 = 1e3;
 /// Number of passes that the plan assumes; a fit reports the actual number.
 pub(crate) const EXPECTED_PASSES: usize = 7;
+
+/// Largest number of samples from which the start is computed, for data with this many features.
+pub(crate) fn start_samples(features: usize) -> usize {
+    (START_BYTES / 8 / features).clamp(31, START_SAMPLES)
+}
 
 /// Starting point of the iteration, and the scale of its tolerances.
 #[derive(Debug, Clone)]
@@ -40,10 +48,14 @@ impl Start {
     /// The start from a seeded subsample of the samples in `support`.
     pub(crate) fn within(source: &dyn Source, support: Option<&[bool]>, seed: u64) -> Result<Self> {
         let shape = source.shape();
-        let count = (START_BYTES / 8 / shape.features).clamp(31, START_SAMPLES);
-        let members: Vec<usize> = (0..shape.samples).filter(|&i| support.is_none_or(|support| support[i])).collect();
-        let chosen = subsample(members.len(), count, seed, Stream::Subsample);
-        let chosen: Vec<usize> = chosen.into_iter().map(|i| members[i]).collect();
+        let count = start_samples(shape.features);
+        let chosen = match support {
+            None => subsample(shape.samples, count, seed, Stream::Subsample),
+            Some(support) => members_at(support, |members| subsample(members, count, seed, Stream::Subsample)),
+        };
+        if chosen.is_empty() {
+            return Err(Error::invalid_data("the spatial median of no sample is undefined; use more samples"));
+        }
         source.prefetch(&chosen)?;
         let rows: Vec<Vec<f64>> = chosen.into_iter().map(|i| read_sample(source, i)).collect::<Result<_>>()?;
         let column_median = |j: usize| median_of(rows.iter().map(|row| row[j]).collect());
@@ -64,10 +76,23 @@ impl Start {
         Self { point, scale, tolerance: (0.1 * tolerance * scale).max(4.0 * f64::EPSILON * largest) }
     }
 
+    /// True if a point is near enough to start from: within [`NEAR_START`] scales. Weights of the samples lose the digits of
+    /// the point if a sample is many orders of magnitude farther away than the others.
+    pub(crate) fn is_near(&self, point: &[f64]) -> bool {
+        distance(&self.point, point) <= NEAR_START * self.scale
+    }
+
     /// This start with its scale and another point.
     pub(crate) fn at(self, point: Vec<f64>) -> Self {
         Self { point, ..self }
     }
+}
+
+/// The samples at some places among the members of a support; `places` are ascending and depend on the number of members.
+fn members_at(support: &[bool], places: impl FnOnce(usize) -> Vec<usize>) -> Vec<usize> {
+    let members = || support.iter().enumerate().filter(|(_, member)| **member).map(|(sample, _)| sample);
+    let mut wanted = places(members().count()).into_iter().peekable();
+    members().enumerate().filter(|(place, _)| wanted.next_if_eq(place).is_some()).map(|(_, sample)| sample).collect()
 }
 
 /// The median of some values; for an even count the lower of the two middle values, which suffices for a start.
@@ -110,7 +135,7 @@ pub(crate) fn by_passes(
             let sum = self.runner.run(&SpatialGradient::new(y, self.support, self.coincidence), self.source)?;
             let coordinates = |values: Vec<f64>| Imaged { own: values, image: None };
             let evaluation = Evaluation::new(
-                coordinates(y.to_vec()),
+                coordinates(memory::copied(y)),
                 coordinates(sum.gradient),
                 sum.inverse_distances,
                 sum.coincident,
@@ -143,8 +168,8 @@ pub(crate) fn by_gram(
     }
     impl<R: Runner> Weights<'_, R> {
         fn times(&self, a: &[f64]) -> Vec<f64> {
-            let column = Matrix::from_vec(a.len(), 1, a.to_vec());
-            self.runner.compute(|| product(self.gram, &column)).data().to_vec()
+            let column = Matrix::from_vec(a.len(), 1, memory::copied(a));
+            self.runner.compute(|| product(self.gram, &column)).into_vec()
         }
     }
     impl<R: Runner> WeiszfeldProblem for Weights<'_, R> {

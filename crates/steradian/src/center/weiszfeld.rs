@@ -16,6 +16,7 @@
 use std::collections::VecDeque;
 
 use crate::error::Result;
+use crate::memory::{self, CollectReserved};
 
 /// Number of previous steps that limited-memory BFGS stores.
 const MEMORY: usize = 8;
@@ -31,10 +32,16 @@ const ROUNDING: f64 = 1e-14;
 pub(crate) const MAX_EVALUATIONS: usize = 100;
 
 /// A vector y and its image K y, with which inner products in data space are computed; no image for coordinates.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Imaged {
     pub own: Vec<f64>,
     pub image: Option<Vec<f64>>,
+}
+
+impl Clone for Imaged {
+    fn clone(&self) -> Self {
+        Self { own: memory::copied(&self.own), image: self.image.as_deref().map(memory::copied) }
+    }
 }
 
 impl Imaged {
@@ -178,7 +185,7 @@ pub(crate) fn minimize(
 }
 
 fn sum(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a + b).collect()
+    a.iter().zip(b).map(|(a, b)| a + b).collect_reserved()
 }
 
 /// Curvature of the sum of distances, estimated from the last steps.

@@ -8,6 +8,9 @@ use super::screen::{Angle, Cone, Outlyingness, PivotSearch, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
 
+/// Largest number of projection directions, of which each takes a part of a pass and of memory.
+pub const MAX_DIRECTIONS: usize = 1_000_000;
+
 /// A checked configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -129,7 +132,14 @@ fn check_outlyingness(screen: &Outlyingness, n: usize, d: usize) -> Result<()> {
         None if screen.n_directions == 0 => {
             return Err(Error::invalid_parameter("n_directions", "n_directions = 0; use at least 1"));
         }
+        None if screen.n_directions > MAX_DIRECTIONS => {
+            let problem = format!("n_directions = {} exceeds {MAX_DIRECTIONS}; use at most that", screen.n_directions);
+            return Err(Error::invalid_parameter("n_directions", problem));
+        }
         None => return Ok(()),
+        Some(pairs) if pairs.len() > MAX_DIRECTIONS => {
+            format!("{} pairs of samples were given; use at most {MAX_DIRECTIONS}", pairs.len())
+        }
         Some(pairs) if pairs.is_empty() => "the list of pairs is empty; give at least one pair of samples".to_owned(),
         Some(pairs) => match pairs.iter().flatten().find(|&&sample| sample >= n) {
             Some(sample) => format!("a given pair contains sample {sample} of {n} samples; samples count from 0"),

@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use rand_chacha::rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::codec::{inconsistent, require_finite, require_length};
+use crate::error::Result;
 use crate::numeric::linalg::Matrix;
+use crate::numeric::magnitude::times_power_of_two;
 use crate::numeric::random::{Stream, generator};
 
 /// A transform of each sample by itself.
@@ -17,15 +20,51 @@ pub enum RowMap<'a> {
     AbsDeviation(Cow<'a, [f64]>),
     /// Directions whose entries have random signs, for parallel analysis.
     SignFlip(SignFlips<'a>),
+    /// Every feature times 2 to this power, exactly, for data far from 1.
+    PowerOfTwo(i32),
 }
 
 impl RowMap<'_> {
+    /// Rejects a map that does not agree with the data: it may come from bytes of another process. `end` is the index after
+    /// the last sample.
+    pub(crate) fn check(&self, features: usize, end: usize) -> Result<()> {
+        match self {
+            Self::Scale(scale) => {
+                require_length("the list of scales", scale.len(), features)?;
+                require_finite("the list of scales", scale)?;
+                match scale.iter().position(|s| *s == 0.0) {
+                    Some(place) => Err(inconsistent(format!("the scale of feature {place} is 0"))),
+                    None => Ok(()),
+                }
+            }
+            Self::AbsDeviation(point) => {
+                require_length("the point of deviations", point.len(), features)?;
+                require_finite("the point of deviations", point)
+            }
+            Self::SignFlip(flips) => {
+                require_length("the center", flips.center.len(), features)?;
+                require_finite("the center", &flips.center)?;
+                require_length("the rows of the components", flips.components.rows(), features)?;
+                match flips.first.checked_add(end) {
+                    Some(_) => Ok(()),
+                    None => Err(inconsistent(format!("the signs start at {}", flips.first))),
+                }
+            }
+            // No two finite f64 values differ by more than 2^2098.
+            Self::PowerOfTwo(power) if power.unsigned_abs() > 2098 => {
+                Err(inconsistent(format!("the data are multiplied by 2^{power}")))
+            }
+            Self::PowerOfTwo(_) => Ok(()),
+        }
+    }
+
     /// Maps the sample with index `sample`.
     pub(crate) fn apply(&self, sample: usize, row: &mut [f64]) {
         match self {
             Self::Scale(scale) => row.iter_mut().zip(scale.iter()).for_each(|(x, s)| *x /= s),
             Self::AbsDeviation(point) => row.iter_mut().zip(point.iter()).for_each(|(x, m)| *x = (*x - m).abs()),
             Self::SignFlip(flips) => flips.apply(sample, row),
+            Self::PowerOfTwo(power) => row.iter_mut().for_each(|x| *x = times_power_of_two(*x, *power)),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::block::Block;
 use super::element::ElementType;
 use super::row_map::RowMap;
 use crate::error::Result;
+use crate::memory;
 
 /// Shape and element type of data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +88,7 @@ pub trait Source: Sync {
 
 /// One sample as f64 values.
 pub(crate) fn read_sample(source: &dyn Source, index: usize) -> Result<Vec<f64>> {
-    let mut sample = vec![0.0; source.shape().features];
+    let mut sample = memory::filled(source.shape().features, 0.0);
     source.visit(index..index + 1, &mut |block| {
         block.read_row(0, &mut sample);
         Ok(())

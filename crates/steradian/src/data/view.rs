@@ -9,6 +9,7 @@ use super::element::{Element, ElementType};
 use super::row_map::RowMap;
 use super::source::{Shape, Source, View};
 use crate::error::Result;
+use crate::memory::{self, CollectReserved};
 use crate::numeric::random::{Stream, subsample};
 
 /// Some of the samples of a source, in a given order.
@@ -29,7 +30,7 @@ impl<'a> SubsetSource<'a> {
     /// equidistant ones could all have the same phase of a period in the data.
     pub(crate) fn at_most(source: &'a dyn Source, support: Option<&[bool]>, most: usize) -> Self {
         let in_support = |i: &usize| support.is_none_or(|support| support[*i]);
-        let members: Vec<usize> = (0..source.shape().samples).filter(in_support).collect();
+        let members = (0..source.shape().samples).filter(in_support).collect_reserved();
         let drawn = subsample(members.len(), most, 0, Stream::Statistics);
         Self::new(source, drawn.into_iter().map(|i| members[i]).collect())
     }
@@ -56,7 +57,7 @@ impl Source for SubsetSource<'_> {
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
         macro_rules! visit_copied {
             ($variant:ident) => {{
-                let mut data = Vec::with_capacity(rows.len() * self.shape.features);
+                let mut data = memory::reserved(rows.len() * self.shape.features);
                 for &sample in &self.samples[rows.clone()] {
                     self.source.visit(sample..sample + 1, &mut |block| {
                         if let BlockData::$variant(own) = block.data() {
@@ -197,7 +198,7 @@ impl<F: RowFunction> Source for MappedSource<'_, F> {
         self.source.visit(rows, &mut |block| {
             macro_rules! visit_mapped {
                 ($variant:ident, $type:ty) => {{
-                    let mut data: Vec<$type> = vec![0.0; block.rows() * features];
+                    let mut data: Vec<$type> = memory::filled(block.rows() * features, 0.0);
                     each_element!(block, own => data.par_chunks_mut(features.max(1)).enumerate().for_each_init(
                         || vec![0.0; features],
                         |values, (row, out)| {

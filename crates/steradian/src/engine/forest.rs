@@ -1,10 +1,13 @@
 //! Accumulators of grid leaves as complete subtrees of one fixed binary tree; forests of different machines join to the
 //! bitwise identical result of one run.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::fold::Fold;
-use super::grid::Grid;
+use super::grid::{Grid, MAX_LEAVES};
+use crate::codec::{bounded, inconsistent};
 use crate::error::{Error, Result};
 
 /// A complete subtree: the accumulator of leaves `index << level .. (index + 1) << level`.
@@ -17,8 +20,10 @@ struct Tree<A> {
 
 /// The accumulators of some leaves of a grid, as complete subtrees with their positions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound(serialize = "A: Serialize", deserialize = "A: Deserialize<'de>"))]
 pub struct Forest<A> {
     grid: Grid,
+    #[serde(deserialize_with = "bounded::<MAX_LEAVES, _, _>")]
     trees: Vec<Tree<A>>,
 }
 
@@ -55,14 +60,30 @@ impl<A> Forest<A> {
         self.trees.is_empty()
     }
 
-    /// True if all trees are within the grid and disjoint. A forest read from a file may not be.
-    pub(crate) fn is_sound(&self) -> bool {
-        let leaves = self.grid.leaves();
-        let within = |tree: &Tree<A>| {
-            tree.level < usize::BITS && tree.index <= (usize::MAX >> tree.level) && tree.index << tree.level < leaves
+    /// Rejects a forest that was read from bytes and is not one of this fold over some leaves of the grid: its trees are
+    /// within the grid and disjoint, and have accumulators of their rows.
+    pub(crate) fn check<F: Fold<Accumulator = A>>(&self, fold: &F) -> Result<()> {
+        let leaves = if self.grid.is_sound() { self.grid.leaves() } else { 0 };
+        // In this order, since a shift by more than the levels of the tree overflows.
+        let outside = |tree: &Tree<A>| {
+            tree.level > MAX_LEAVES.ilog2() || tree.index >= leaves || tree.index << tree.level >= leaves
         };
-        self.trees.iter().all(within)
-            && self.trees.iter().enumerate().all(|(i, a)| self.trees[..i].iter().all(|b| !overlaps(a, b)))
+        if !self.grid.is_sound()
+            || self.trees.iter().any(outside)
+            || self.trees.iter().enumerate().any(|(i, a)| self.trees[..i].iter().any(|b| overlaps(a, b)))
+        {
+            return Err(inconsistent("its leaves are not those of its grid"));
+        }
+        self.trees
+            .iter()
+            .try_for_each(|tree| fold.check_accumulator(&tree.accumulator, &self.grid.subtree(tree.level, tree.index)))
+    }
+
+    /// True if the leaves are exactly the rows of a range; the forest passed [`Forest::check`].
+    pub(crate) fn covers(&self, rows: &Range<usize>) -> bool {
+        let subtrees = || self.trees.iter().map(|tree| self.grid.subtree(tree.level, tree.index));
+        subtrees().all(|own| rows.start <= own.start && own.end <= rows.end)
+            && subtrees().map(|own| own.len()).sum::<usize>() == rows.len()
     }
 
     /// Joins two forests of the same grid; `fold` is the fold that filled them.
@@ -143,10 +164,9 @@ pub(crate) fn grow<F: Fold>(
 
 #[cfg(test)]
 mod tests {
-    use std::ops::Range;
-
     use super::*;
     use crate::data::block::Block;
+    use crate::data::source::Shape;
     use crate::engine::pass_state::PassState;
     use proptest::prelude::*;
 
@@ -158,6 +178,12 @@ mod tests {
         const NAME: &'static str = "shape";
         type Accumulator = String;
         type Out = String;
+        fn check(&self, _: &Shape, _: &Range<usize>) -> Result<()> {
+            Ok(())
+        }
+        fn check_accumulator(&self, _: &String, _: &Range<usize>) -> Result<()> {
+            Ok(())
+        }
         fn accumulator_bytes(&self) -> usize {
             0
         }

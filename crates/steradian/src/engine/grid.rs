@@ -11,7 +11,7 @@ const BLOCK_ELEMENTS: usize = 1 << 25;
 /// Size above which only one accumulator is filled at a time, instead of one per thread.
 const LARGE_ACCUMULATOR_BYTES: usize = 1 << 20;
 /// Largest number of leaves if accumulators are small: enough for many threads.
-const MAX_LEAVES: usize = 64;
+pub(super) const MAX_LEAVES: usize = 64;
 /// Largest number of leaves if accumulators are large: one is finished while the other is being filled.
 const MAX_LEAVES_LARGE: usize = 2;
 
@@ -41,6 +41,18 @@ impl Grid {
         Self { samples, block_rows, leaf_rows, large_accumulators }
     }
 
+    /// True if [`Grid::new`] creates such grids. One that was read from bytes may differ, and have leaves without end.
+    pub(crate) fn is_sound(&self) -> bool {
+        let Self { samples, block_rows, leaf_rows, .. } = *self;
+        samples <= usize::MAX / 4
+            && block_rows.is_power_of_two()
+            && (16..=BLOCK_ROWS).contains(&block_rows)
+            && leaf_rows.is_power_of_two()
+            && leaf_rows >= BLOCK_ROWS
+            && (leaf_rows == BLOCK_ROWS || leaf_rows / 2 < samples)
+            && self.leaves() <= MAX_LEAVES
+    }
+
     /// The number of leaves.
     pub fn leaves(&self) -> usize {
         self.samples.div_ceil(self.leaf_rows)
@@ -65,6 +77,13 @@ impl Grid {
     pub fn leaf(&self, leaf: usize) -> Range<usize> {
         let start = leaf * self.leaf_rows;
         start..(start + self.leaf_rows).min(self.samples)
+    }
+
+    /// The rows of the leaves `index << level .. (index + 1) << level` that exist.
+    pub(super) fn subtree(&self, level: u32, index: usize) -> Range<usize> {
+        let first = index << level;
+        let last = (first + (1 << level)).min(self.leaves());
+        self.leaf(first).start..self.leaf(last - 1).end
     }
 
     /// The blocks of a leaf, in order.

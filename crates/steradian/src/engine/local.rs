@@ -19,27 +19,42 @@ use crate::data::block::Block;
 use crate::data::source::{Shape, Source};
 use crate::error::{Error, Result};
 
-/// The runner on threads of this process.
+/// Largest number of threads of a runner.
+pub const MAX_THREADS: usize = 4096;
+
+/// The runner on threads of this process. Clones share its threads, its token and its count of passes.
+#[derive(Clone)]
 pub struct Local {
-    pool: rayon::ThreadPool,
+    pool: Arc<rayon::ThreadPool>,
     cancel: CancelToken,
     observer: Option<Observer>,
     journal: Option<Arc<dyn Journal>>,
-    passes: AtomicUsize,
+    passes: Arc<AtomicUsize>,
 }
 
 impl Local {
     /// A runner with this many threads; 0 means one per core.
     ///
     /// # Errors
-    /// If the threads cannot be started.
+    /// For more than `MAX_THREADS` (4096) threads, and if the system cannot start them.
     pub fn new(threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|i| format!("steradian-{i}"))
-            .build()
-            .map_err(|e| Error::invalid_argument(format!("cannot start {threads} threads: {e}; use fewer")))?;
-        Ok(Self { pool, cancel: CancelToken::default(), observer: None, journal: None, passes: AtomicUsize::new(0) })
+        Ok(Self {
+            pool: start_threads(threads)?,
+            cancel: CancelToken::default(),
+            observer: None,
+            journal: None,
+            passes: Arc::default(),
+        })
+    }
+
+    /// This runner on at most `threads` threads: on its own ones if it has no more, else on new ones. Results do not
+    /// depend on their number; the memory of a pass does.
+    ///
+    /// # Errors
+    /// If the system cannot start the threads.
+    pub fn narrowed(&self, threads: usize) -> Result<Self> {
+        let pool = if threads < self.threads() { start_threads(threads.max(1))? } else { Arc::clone(&self.pool) };
+        Ok(Self { pool, ..self.clone() })
     }
 
     /// Sets the token that cancels the work of this runner.
@@ -50,7 +65,7 @@ impl Local {
 
     /// Sets a function that is called after each block, on any thread.
     pub fn with_progress(mut self, observer: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.observer = Some(Box::new(observer));
+        self.observer = Some(Arc::new(observer));
         self
     }
 
@@ -205,6 +220,20 @@ impl Local {
     }
 }
 
+/// A pool of this many threads; 0 means one per core.
+fn start_threads(threads: usize) -> Result<Arc<rayon::ThreadPool>> {
+    if threads > MAX_THREADS {
+        let problem = format!("threads = {threads} exceeds {MAX_THREADS}; use 0 for one thread per core");
+        return Err(Error::invalid_parameter("threads", problem));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("steradian-{i}")).build();
+    pool.map(Arc::new).map_err(|failure| {
+        let count = if threads == 0 { "one thread per core".to_owned() } else { format!("{threads} threads") };
+        let problem = format!("the system cannot start {count} ({failure}); use fewer");
+        Error::io("threads", std::io::Error::new(std::io::ErrorKind::WouldBlock, problem))
+    })
+}
+
 /// The progress of one pass.
 struct PassProgress<'a> {
     runner: &'a Local,
@@ -236,10 +265,11 @@ impl Runner for Local {
         let progress = self.start(F::NAME, shape.bytes());
         let recorder = self.recorder(progress.pass, || PassId::of_pass(fold, shape, grid));
         if let Some(total) = recorder.as_ref().map_or(Ok(None), PassRecorder::total)? {
-            return fold.finish(total);
+            fold.check_accumulator(&total, &(0..shape.samples)).map_err(|_| corrupt_total())?;
+            return self.compute(|| fold.finish(total));
         }
         let state = match recorder.as_ref().map_or(Ok(None), PassRecorder::snapshot)? {
-            Some(snapshot) => PassState::resume(snapshot, grid)?,
+            Some(snapshot) => PassState::resume(snapshot, grid, fold)?,
             None => PassState::new(grid),
         };
         let leaves = (grid, 0..grid.leaves());
@@ -249,7 +279,7 @@ impl Runner for Local {
         if let Some(recorder) = &recorder {
             recorder.record_total(&total)?;
         }
-        fold.finish(total)
+        self.compute(|| fold.finish(total))
     }
 
     fn run_pairs<F: PairFold>(&self, fold: &F, source: &dyn Source, tile_rows: usize) -> Result<F::Out> {
@@ -260,11 +290,16 @@ impl Runner for Local {
         let progress = self.start(fold.name(), pair_bytes(shape.samples, tile_rows, row_bytes));
         let recorder = self.recorder(progress.pass, || PassId::of_pairs(fold, shape, tile_rows));
         if let Some(total) = recorder.as_ref().map_or(Ok(None), PassRecorder::total)? {
+            fold.check_out(&total).map_err(|_| corrupt_total())?;
             return Ok(total);
         }
         let state = match recorder.as_ref().map_or(Ok(None), PassRecorder::snapshot)? {
-            Some(snapshot) => PairPassState::resume(snapshot, tiles)?,
-            None => PairPassState::new(fold.empty(), tiles),
+            Some(snapshot) => {
+                let state: PairPassState<F::Out> = PairPassState::resume(snapshot, tiles)?;
+                fold.check_out(state.out()).map_err(|_| corrupt_total())?;
+                state
+            }
+            None => PairPassState::new(self.compute(|| fold.empty()), tiles),
         };
         // Tiles are read repeatedly, so the source gets no hint of sequential access.
         source.advise_access(&[], 0);
@@ -323,6 +358,11 @@ impl Runner for Local {
     fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
+}
+
+/// The error for a stored result whose size is not that of its pass.
+fn corrupt_total() -> Error {
+    Error::invalid_data("checkpoint does not match this pass (results of another size); delete it and start again")
 }
 
 /// Bytes per sample.

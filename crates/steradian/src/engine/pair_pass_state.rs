@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// The finished pairs and their result; pairs finish in any order, so this is the complete state.
 #[derive(Debug, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub(crate) struct TilePairSet(Vec<u64>);
 
 impl TilePairSet {
     fn none(tiles: usize) -> Self {
-        Self(vec![0; (tiles * tiles).div_ceil(64)])
+        Self(memory::filled((tiles * tiles).div_ceil(64), 0))
     }
 
     /// True if the set contains the pair with this index.
@@ -39,7 +40,8 @@ impl<O> PairPassState<O> {
 
     /// The stored state of a pass over this many tiles.
     pub(crate) fn resume(stored: Self, tiles: usize) -> Result<Self> {
-        if stored.pairs.0.len() != (tiles * tiles).div_ceil(64) {
+        let beyond = |set: &TilePairSet| (tiles * tiles..64 * set.0.len()).any(|pair| set.contains(pair));
+        if stored.pairs.0.len() != (tiles * tiles).div_ceil(64) || beyond(&stored.pairs) {
             return Err(Error::invalid_data(
                 "checkpoint does not match this pass (different tile layout); delete it and start again",
             ));
@@ -56,6 +58,11 @@ impl<O> PairPassState<O> {
     pub(crate) fn place(&mut self, pair: usize, place: impl FnOnce(&mut O)) {
         place(&mut self.out);
         self.pairs.0[pair / 64] |= 1 << (pair % 64);
+    }
+
+    /// The result so far.
+    pub(crate) fn out(&self) -> &O {
+        &self.out
     }
 
     /// The result of all pairs.

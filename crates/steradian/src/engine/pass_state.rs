@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fold::Fold;
 use super::forest::{Forest, grow};
-use super::grid::Grid;
+use super::grid::{Grid, MAX_LEAVES};
+use crate::codec::bounded;
 use crate::error::{Error, Result};
 
 /// The accumulator of the first blocks of a leaf.
@@ -24,8 +25,10 @@ pub(crate) struct PartialLeaf<A> {
 
 /// The state of a pass in progress, as read from a checkpoint.
 #[derive(Debug, Deserialize)]
+#[serde(bound = "A: Deserialize<'de>")]
 pub(crate) struct PassSnapshot<A> {
     forest: Forest<A>,
+    #[serde(deserialize_with = "bounded::<MAX_LEAVES, _, _>")]
     started: Vec<PartialLeaf<A>>,
 }
 
@@ -59,7 +62,7 @@ impl<A: Clone> PassState<A> {
     }
 
     /// The state that a snapshot of a pass on this grid holds.
-    pub(crate) fn resume(snapshot: PassSnapshot<A>, grid: Grid) -> Result<Self> {
+    pub(crate) fn resume<F: Fold<Accumulator = A>>(snapshot: PassSnapshot<A>, grid: Grid, fold: &F) -> Result<Self> {
         let PassSnapshot { forest, started } = snapshot;
         let within = |(i, one): (usize, &PartialLeaf<A>)| {
             one.leaf < grid.leaves()
@@ -67,7 +70,17 @@ impl<A: Clone> PassState<A> {
                 && !forest.holds(one.leaf)
                 && started[..i].iter().all(|other| other.leaf != one.leaf)
         };
-        if forest.grid() != grid || !forest.is_sound() || !started.iter().enumerate().all(within) {
+        // The rows of the blocks that were added to a leaf.
+        let rows = |one: &PartialLeaf<A>| {
+            let start = grid.leaf(one.leaf).start;
+            start..grid.blocks(one.leaf).take(one.blocks).last().map_or(start, |block| block.end)
+        };
+        let agrees = |one: &PartialLeaf<A>| fold.check_accumulator(&one.accumulator, &rows(one)).is_ok();
+        if forest.grid() != grid
+            || forest.check(fold).is_err()
+            || !started.iter().enumerate().all(within)
+            || !started.iter().all(agrees)
+        {
             return Err(Error::invalid_data(
                 "checkpoint does not match this pass (different leaf layout); delete it and start again",
             ));
@@ -96,7 +109,9 @@ impl<A: Clone> PassState<A> {
     pub(crate) fn start_leaf<F: Fold<Accumulator = A>>(&self, leaf: usize, fold: &F) -> (usize, A) {
         let mut state = self.lock();
         let Some(place) = state.started.iter().position(|other| other.leaf == leaf) else {
-            return (0, fold.empty());
+            let rows = state.forest.grid().leaf(leaf).len();
+            drop(state);
+            return (0, fold.empty_for(rows));
         };
         if state.forest.grid().large_accumulators() {
             let partial = state.started.swap_remove(place);

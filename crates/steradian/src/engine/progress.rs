@@ -51,4 +51,4 @@ pub struct Iteration {
     pub rank: Option<usize>,
 }
 
-pub(super) type Observer = Box<dyn Fn(Progress) + Send + Sync>;
+pub(super) type Observer = Arc<dyn Fn(Progress) + Send + Sync>;

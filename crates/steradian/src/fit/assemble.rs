@@ -6,11 +6,13 @@ use super::signs::fix_sign;
 use super::total_variance::Explained;
 use crate::config::Config;
 use crate::config::options::Weighting;
-use crate::data::source::{Shape, Source};
+use crate::data::source::Source;
 use crate::engine::runner::Runner;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::{Distances, SampleDistances};
 use crate::kernel::operand::Precision;
+use crate::memory;
+use crate::model::check::repeated_name;
 use crate::model::{Certificate, Diagnostics, FitReport, Model, Subspace, diagnosis};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{RandomSubset, Stream};
@@ -48,12 +50,24 @@ pub fn assemble(
     runner: &impl Runner,
 ) -> Result<Model> {
     let FittedSubspace { center, vectors, eigenvalues, iterations, certificate, warnings } = found;
+    require_finite(&center, &vectors)?;
     let measured = measure(config, &center, &vectors, None, source, runner)?;
-    let support = vec![true; source.shape().samples];
+    let support = memory::filled(source.shape().samples, true);
     let report = FitReport { support, iterations, certificate, warnings, ..FitReport::default() };
     let solved = Solved { center, vectors, eigenvalues, screened: None };
     let embedding = Embedding::new(config, solved, measured, report);
-    Ok(embedding.into_model(config, source.shape(), runner.passes() - passes_before))
+    Ok(embedding.into_model(config, source, runner.passes() - passes_before))
+}
+
+/// Rejects a result that is not finite.
+pub(super) fn require_finite(center: &[f64], vectors: &Matrix) -> Result<()> {
+    if center.iter().chain(vectors.data()).all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::invalid_data(
+        "the result is not finite, because cells are too far apart in magnitude or the data changed during the fit; remove \
+         outlying cells, or fit data that do not change",
+    ))
 }
 
 /// The solution of the last decomposition.
@@ -91,7 +105,7 @@ impl Embedding {
             });
         let diagnostics = Diagnostics {
             cutoffs: diagnosis::cutoffs(&measured, d, center.len()),
-            explained_variance: explained.variances,
+            explained_variance: explained.explained_variance,
             total_variance: Some(explained.total),
             cells: None,
         };
@@ -104,11 +118,12 @@ impl Embedding {
         self.diagnostics.total_variance.unwrap_or(f64::NAN)
     }
 
-    /// The model of a configuration for data of this shape.
-    pub(super) fn into_model(self, config: &Config, shape: &Shape, passes: usize) -> Model {
+    /// The model of a configuration for these data.
+    pub(super) fn into_model(self, config: &Config, source: &dyn Source, passes: usize) -> Model {
         Model {
             config: config.clone(),
-            shape: shape.clone(),
+            shape: source.shape().clone(),
+            feature_names: unique_names(source),
             subspace: self.subspace,
             diagnostics: self.diagnostics,
             report: FitReport { passes, ..self.report },
@@ -158,4 +173,10 @@ fn signed_rows(vectors: &Matrix) -> Matrix {
     let mut components = vectors.transposed();
     (0..vectors.columns()).for_each(|i| fix_sign(components.row_mut(i)));
     components
+}
+
+/// The names of the features; none where two are equal, since features could not be matched by them.
+fn unique_names(source: &dyn Source) -> Option<Vec<String>> {
+    let names: Option<Vec<String>> = (0..source.shape().features).map(|feature| source.feature_name(feature)).collect();
+    names.filter(|names| repeated_name(names).is_none())
 }

@@ -22,9 +22,10 @@ use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::data::view::{MappedSource, SubsetSource};
 use crate::engine::runner::Runner;
-use crate::error::Result;
-use crate::folds::{Projection, Units, WeightedRows};
+use crate::error::{Error, Result};
+use crate::folds::{Projection, ProjectionUnits, WeightedRows};
 use crate::kernel::operand::Precision;
+use crate::memory::{self, CollectReserved};
 use crate::model::apply::CELL_LIMIT;
 use crate::model::{CleanedCells, Subspace};
 use crate::numeric::linalg::Matrix;
@@ -52,12 +53,12 @@ pub(super) fn clean<R: Runner>(
     let source = data.source;
     let inner = Config { cells: Cells::Keep, ..config.clone() };
     let everyone = Config { screen: Screen::None, ..inner.clone() };
-    let rounds = Rounds { config: &everyone, d, solver, source, runner };
+    let rounds = Rounds { config: &everyone, d, solver, data, source, runner };
     let (middle, deviation) = feature_scales::median_and_deviation(source, runner)?;
     let wrapped = MappedSource::new(source, |_, row: &mut [f64]| {
         row.iter_mut().zip(&middle).zip(&deviation).for_each(|((x, m), s)| *x = wrap(*x, *m, *s));
     });
-    let mut answer = rounds.refine(embed(&everyone, d, solver, &Finite::view(&wrapped), runner)?, &wrapped)?;
+    let mut answer = rounds.refine(embed(&everyone, d, solver, &data.view(&wrapped), runner)?, &wrapped)?;
     if inner.screen != Screen::None {
         let from_rows = rounds.refine(embed(&inner, d, solver, data, runner)?, source)?;
         if from_rows.criterion < answer.criterion {
@@ -72,6 +73,7 @@ struct Rounds<'a, R> {
     config: &'a Config,
     d: usize,
     solver: Solver,
+    data: &'a Finite<'a>,
     source: &'a dyn Source,
     runner: &'a R,
 }
@@ -89,10 +91,20 @@ impl<R: Runner> Rounds<'_, R> {
         for _ in 0..ROUNDS {
             let subspace = &embedding.subspace;
             let residuals = self.residuals(subspace, &scores);
-            let scale = |e: &mut [f64]| CELL_LIMIT * NORMAL_MAD * median(e.to_vec());
+            let scale = |e: &mut [f64]| CELL_LIMIT * NORMAL_MAD * median(memory::copied(e));
             let limits = feature_scales::each(&residuals, None, self.runner, scale)?;
             let fractions = self.cleaned_fractions(&residuals, &limits)?;
-            let active: Vec<usize> = (0..fractions.len()).filter(|&i| fractions[i] <= MAX_CLEANED_FRACTION).collect();
+            let active: Vec<usize> =
+                (0..fractions.len()).filter(|&i| fractions[i] <= MAX_CLEANED_FRACTION).collect_reserved();
+            if active.len() <= self.d {
+                return Err(Error::invalid_data(format!(
+                    "{} of {} samples have at most half of their cells cleaned, too few for {} components; use the method \
+                     robust or fewer components",
+                    active.len(),
+                    fractions.len(),
+                    self.d
+                )));
+            }
             let cleaned = MappedSource::new(self.source, |sample, row: &mut [f64]| {
                 let expected = expected(subspace, scores.row(sample));
                 for ((x, expected), limit) in row.iter_mut().zip(expected).zip(&limits) {
@@ -119,9 +131,9 @@ impl<R: Runner> Rounds<'_, R> {
     /// A fit to the active samples; the others are not in the support.
     fn fit(&self, cleaned: &dyn Source, active: &[usize]) -> Result<Embedding> {
         let n = cleaned.shape().samples;
-        let members = SubsetSource::new(cleaned, active.to_vec());
-        let mut embedding = embed(self.config, self.d, self.solver, &Finite::view(&members), self.runner)?;
-        let mut support = vec![false; n];
+        let members = SubsetSource::new(cleaned, memory::copied(active));
+        let mut embedding = embed(self.config, self.d, self.solver, &self.data.view(&members), self.runner)?;
+        let mut support = memory::filled(n, false);
         active.iter().zip(&embedding.report.support).for_each(|(&sample, own)| support[sample] = *own);
         embedding.report.support = support;
         Ok(embedding)
@@ -130,7 +142,8 @@ impl<R: Runner> Rounds<'_, R> {
     fn scores(&self, subspace: &Subspace, data: &dyn Source) -> Result<Matrix> {
         let plain = WeightedRows::new(&subspace.center, Weighting::Uniform, None);
         let vectors = subspace.components.transposed();
-        let projection = Projection::new(plain, &vectors, Units::Data, Precision::Double, data.shape().element);
+        let projection =
+            Projection::new(plain, &vectors, ProjectionUnits::Original, Precision::Double, data.shape().element);
         Ok(Matrix::from_vec(data.shape().samples, self.d, self.runner.run(&projection, data)?.values))
     }
 
@@ -151,14 +164,14 @@ impl<R: Runner> Rounds<'_, R> {
         let origin = vec![0.0; features];
         let ones = Matrix::from_vec(features, 1, vec![1.0 / features as f64; features]);
         let plain = WeightedRows::new(&origin, Weighting::Uniform, None);
-        let sum = Projection::new(plain, &ones, Units::Data, Precision::Working, beyond.shape().element);
+        let sum = Projection::new(plain, &ones, ProjectionUnits::Original, Precision::Working, beyond.shape().element);
         Ok(self.runner.run(&sum, &beyond)?.values)
     }
 }
 
 /// mu + s Q'.
 fn expected(subspace: &Subspace, scores: &[f64]) -> Vec<f64> {
-    let mut out = subspace.center.clone();
+    let mut out = memory::copied(&subspace.center);
     for (k, s) in scores.iter().enumerate() {
         out.iter_mut().zip(subspace.components.row(k)).for_each(|(x, q)| *x += s * q);
     }

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::center::mean;
+use crate::center::mean::{self, Finite};
 use crate::config::Config;
 use crate::config::options::{ComponentCount, Solver, Weighting};
 use crate::config::screen::{Outlyingness, Screen};
@@ -40,24 +40,25 @@ pub(crate) struct ComponentChoice {
 pub(crate) fn parallel_analysis(
     config: &Config,
     solver: Solver,
-    source: &dyn Source,
+    data: &Finite<'_>,
     runner: &impl Runner,
 ) -> Result<ComponentChoice> {
+    let (source, seed, start_seed) = (data.source, config.seed, data.start_seed(config.seed));
     let n = source.shape().samples;
     let most = ComponentCount::Auto.at_most(source.shape());
     let given = match &config.screen {
         Screen::Outlyingness(screen) => screen.clone(),
         _ => Outlyingness::default(),
     };
-    let outlying = outlyingness::outlyingness(&given, 1, source, config.seed, runner)?;
+    let outlying = outlyingness::outlyingness(&given, 1, source, seed, runner)?;
     let support = outlyingness::least_outlying(&outlying.values, outlyingness::majority(n, 1));
     let center = mean::mean(source, Some(&support), runner)?;
     let found = {
         let directions = WeightedRows::new(&center, Weighting::InverseNorm, Some(&support));
-        let decomposer = Decomposer { solver, d: most, tolerance: TOLERANCE, seed: config.seed, source, runner };
+        let decomposer = Decomposer { solver, d: most, tolerance: TOLERANCE, seed, start_seed, source, runner };
         decomposer.solve_certified(directions, None, None)?.certified
     };
-    let null = Null { config, solver, source, runner, center: &center, support: &support };
+    let null = Null { seed, start_seed, solver, source, runner, center: &center, support: &support };
     let mut count = 0;
     let mut noise = null.level(&found.vectors.first_columns(0), 0)?;
     while count < most && found.values.get(count).is_some_and(|value| *value > MARGIN * noise) {
@@ -75,7 +76,8 @@ pub(crate) fn parallel_analysis(
 
 /// Data without what features have in common.
 struct Null<'a, R> {
-    config: &'a Config,
+    seed: u64,
+    start_seed: u64,
     solver: Solver,
     source: &'a dyn Source,
     runner: &'a R,
@@ -94,7 +96,7 @@ impl<R: Runner> Null<'_, R> {
             let flips = SignFlips {
                 center: Cow::Borrowed(self.center),
                 components: Cow::Borrowed(components),
-                seed: self.config.seed,
+                seed: self.seed,
                 first: (round * DRAWS + draw) * n,
             };
             let flipped = MappedSource::new(self.source, RowMap::SignFlip(flips));
@@ -102,7 +104,8 @@ impl<R: Runner> Null<'_, R> {
                 solver: self.solver,
                 d: 1,
                 tolerance: TOLERANCE,
-                seed: self.config.seed,
+                seed: self.seed,
+                start_seed: self.start_seed,
                 source: &flipped,
                 runner: self.runner,
             };

@@ -1,4 +1,4 @@
-//! The cost model: operations, memory and passes of each step of a fit.
+//! The cost model: operations and passes of each step of a fit.
 //!
 //! The cost model counts operations and weighs each kind by the time it takes, relative to one of a square product in
 //! single precision. [Decision 15](../../../docs/decisions/15-cost-model.md) has the measurements.
@@ -17,7 +17,6 @@
 //! Solvers whose matrices would not fit into memory are out. The choice is a function of shape, element type and
 //! configuration: weights do not depend on the processor, and the memory that decides is that of [`DECIDING_THREADS`].
 
-use super::assemble::SCALE_SCORES;
 use super::cells::ROUNDS as CELL_ROUNDS;
 use super::feature_scales::SLAB_COLUMNS;
 use super::rounds::ROUNDS as EMBED_ROUNDS;
@@ -29,14 +28,12 @@ use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solve
 use crate::config::screen::{Angle, Screen};
 use crate::data::element::ElementType;
 use crate::data::source::Shape;
-use crate::engine::grid::Grid;
 use crate::engine::local::pair_bytes;
 use crate::folds::{CONE_TILE_ROWS, TILE_ROWS};
 use crate::kernel::int8::BYTE_TILE_ROWS;
-use crate::screen::outlyingness::{self, GROUP, SPREAD_SAMPLES};
-use crate::screen::{cone, elimination};
+use crate::screen::cone;
+use crate::screen::outlyingness::{self, SPREAD_SAMPLES};
 use crate::solver::dense::solves_fully;
-use crate::solver::krylov::max_columns;
 use crate::solver::operator::Width;
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
@@ -65,10 +62,6 @@ const DEFAULT_MATRIX_BYTES: u64 = 1 << 30;
 /// The number of threads of the memory estimate that decides on solvers and limits, so that the threads of a run do not
 /// change the answer. With one the estimate is the least that any run takes.
 pub(super) const DECIDING_THREADS: usize = 1;
-/// Memory of the program apart from the data, and of each thread: buffers of products, stacks, bookkeeping.
-const PROGRAM_BYTES: u64 = 8 << 20;
-const THREAD_BYTES: u64 = 2 << 20;
-
 /// One stage of a fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanStep {
@@ -80,13 +73,8 @@ pub struct PlanStep {
     pub bytes: u64,
 }
 
-/// Memory of the program on this many threads, apart from the data, in bytes.
-pub fn program_bytes(threads: usize) -> u64 {
-    PROGRAM_BYTES + threads as u64 * THREAD_BYTES
-}
-
 /// True if samples are transformed when they are read: scaled, or cleaned.
-fn config_changes(config: &Config) -> bool {
+pub(super) fn config_changes(config: &Config) -> bool {
     config.scaling != Scaling::None || config.cells == Cells::Clean
 }
 
@@ -99,11 +87,11 @@ pub(super) struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    fn width(&self) -> Width {
+    pub(super) fn width(&self) -> Width {
         Width::for_components(self.d(), self.shape.features)
     }
 
-    fn d(&self) -> usize {
+    pub(super) fn d(&self) -> usize {
         self.config.n_components.at_most(self.shape)
     }
 
@@ -121,12 +109,12 @@ impl Costs<'_> {
         }
     }
 
-    fn has_cone(&self) -> bool {
+    pub(super) fn has_cone(&self) -> bool {
         matches!(self.config.screen, Screen::Cone(_))
     }
 
     /// True if the pivot is found by elimination where there is no Gram matrix.
-    fn eliminates(&self) -> bool {
+    pub(super) fn eliminates(&self) -> bool {
         matches!(&self.config.screen, Screen::Cone(cone) if cone::eliminates(cone, self.shape))
     }
 
@@ -153,7 +141,7 @@ impl Costs<'_> {
     }
 
     /// The route of the fit: scaled or cleaned samples are floating-point numbers.
-    fn route(&self, solver: Solver) -> Route {
+    pub(super) fn route(&self, solver: Solver) -> Route {
         let element = if config_changes(self.config) { self.changed() } else { self.shape.element };
         Route::new(self.config, &Shape { element, ..self.shape.clone() }, solver)
     }
@@ -184,67 +172,6 @@ impl Costs<'_> {
                 ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
             }
         }
-    }
-
-    pub(super) fn memory(&self, solver: Solver) -> u64 {
-        let (n, features, l) = (self.shape.samples as u64, self.shape.features as u64, self.width().0 as u64);
-        let live = |accumulator_bytes: u64| {
-            let grid = Grid::new(self.shape.samples, self.shape.features, accumulator_bytes as usize);
-            accumulator_bytes * grid.live_accumulators(self.threads) as u64
-        };
-        let tiles = self.threads as u64 * (2 * TILE_ROWS as u64 * 512 * 8);
-        let eigen = |dimension: u64| {
-            if solves_fully(dimension as usize, self.d()) {
-                4 * 8 * dimension * dimension
-            } else {
-                8 * dimension * l * 12
-            }
-        };
-        let blocks = live(8 * features * l) + 4 * 8 * features * l;
-        let solving = match solver {
-            Solver::Scatter => live(8 * features * features) + eigen(features),
-            // Reweighted fits hold a matrix of the support beside the one of all samples.
-            Solver::Gram => (1 + u64::from(self.solves() > 1)) * 8 * n * n + eigen(n).max(blocks) + tiles,
-            Solver::Krylov | Solver::Auto => {
-                8 * features * max_columns(self.shape.features, self.width()) as u64 + blocks
-            }
-        };
-        let centering = match self.config.center {
-            Center::Median => live((median::SLAB_BYTES as u64).min(2048 * features)),
-            Center::SpatialMedian => 18 * 8 * features,
-            _ => live(8 * features),
-        };
-        // A tile of cosines and its two sides in single precision, for each thread.
-        let counting = self.has_cone() && solver != Solver::Gram;
-        let mut counts = if counting { self.threads as u64 * (3 << 20) } else { 0 };
-        // Norms, sines and distances of all samples, and copies of them while they are merged and sorted.
-        let mut per_sample = n * (96 + if self.has_cone() { 8 + 4 + 3 } else { 2 });
-        if counting && self.eliminates() {
-            // The anchors, twice while they are put in order; candidates and their counts of a round.
-            counts += 2 * 12 * (elimination::anchors_at_once(self.shape.features) as u64).min(n) * features;
-            per_sample += n * (32 + 2 * 9 + 8);
-        }
-        let scores = 2 * 8 * (SCALE_SCORES as u64).min(n * self.d() as u64);
-        // Two tiles for each thread, where tiles are copies.
-        let tile_rows = if solver == Solver::Gram { TILE_ROWS.max(BYTE_TILE_ROWS) } else { CONE_TILE_ROWS } as u64;
-        let copied = self.source_bytes > 0 && (solver == Solver::Gram || self.has_cone());
-        let row_bytes = features * self.shape.element.bytes() as u64;
-        let copies = if copied { 2 * self.threads as u64 * tile_rows.min(n) * row_bytes } else { 0 };
-        // Samples that are changed where they are read are copies, too: a block for each thread.
-        let changed = config_changes(self.config);
-        let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows() as u64;
-        let rewritten =
-            if changed { self.threads as u64 * block.min(n) * features * self.changed().bytes() as u64 } else { 0 };
-        let serving = self.source_bytes + copies + rewritten;
-        // The projection directions of one pass, plain and packed for the kernels, and the projections.
-        let outlying = match self.config.screen {
-            Screen::Outlyingness(_) if self.route(solver) != Route::GramRounds => {
-                3 * 8 * GROUP as u64 * (features + n.min(SPREAD_SAMPLES as u64))
-            }
-            _ => 0,
-        };
-        let stages = solving.max(centering).max(scores).max(counts).max(outlying);
-        program_bytes(self.threads) + per_sample + 4 * 8 * features + serving + stages
     }
 
     /// The steps of the whole fit. A fraction of the variance takes at least two fits: one of many components, which proposes
@@ -399,7 +326,7 @@ impl Costs<'_> {
     }
 
     /// The element type of transformed samples.
-    fn changed(&self) -> ElementType {
+    pub(super) fn changed(&self) -> ElementType {
         if self.shape.element.is_double() { ElementType::F64 } else { ElementType::F32 }
     }
 }

@@ -11,6 +11,7 @@ use crate::data::view::{MappedSource, SubsetSource};
 use crate::engine::runner::Runner;
 use crate::error::Result;
 use crate::folds::SelectColumns;
+use crate::memory::CollectReserved;
 use crate::numeric::statistics::NORMAL_MAD;
 
 /// Samples that a feature's statistics come from where all would be too many, drawn at random from them.
@@ -77,7 +78,7 @@ pub(crate) fn each(
         out.extend(runner.compute(|| {
             (0..columns.len())
                 .into_par_iter()
-                .map(|j| statistic(&mut (0..rows).map(|i| slab[(i, j)]).collect::<Vec<_>>()))
+                .map(|j| statistic(&mut (0..rows).map(|i| slab[(i, j)]).collect_reserved()))
                 .collect::<Vec<_>>()
         }));
     }

@@ -1,6 +1,7 @@
 //! The identity of a fit: data, parameters and program, field by field, by which a checkpoint is matched to its fit.
 
 use std::hash::Hasher;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,22 +14,40 @@ use crate::data::element::Element;
 use crate::data::source::Source;
 use crate::error::{Error, Result};
 use crate::model::file;
+use crate::numeric::random::{Stream, subsample};
 
-/// The largest number of rows in the fingerprint: the first, the last, and others evenly between them.
-const SAMPLED_ROWS: usize = 64;
+/// The largest number of evenly spaced rows in the fingerprint, the first and the last among them.
+const EVEN_ROWS: usize = 64;
+/// The largest number of random rows in the fingerprint; the seed is fixed.
+const RANDOM_ROWS: usize = 64;
+/// Fact that is not compared: a copy has another one.
+const INODE: &str = "inode";
 /// Values longer than this are not quoted in messages.
 const QUOTED: usize = 40;
+
+/// Properties of the file or folder of the data that change with its content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Size in bytes; of a folder, the total of its files.
+    pub bytes: u64,
+    /// Time of modification since 1970, where the file system stores it.
+    pub modified: Option<Duration>,
+    /// Checksum of names, sizes and times of the files of a folder.
+    pub listing: Option<u32>,
+    /// Number of the file in its file system.
+    pub inode: Option<u64>,
+}
 
 /// The data, parameters and program of a fit. Threads and memory are not part of it: they may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FitIdentity(Vec<(String, String)>);
 
 impl FitIdentity {
-    /// Of a fit that runs `solver`, to data in a file of this many bytes where there is one. Reads a few rows.
+    /// Of a fit that runs `solver`, to data in a file where there is one. Reads a few rows.
     ///
     /// # Errors
     /// Those of the source.
-    pub fn new(plan: &Plan, source: &dyn Source, file_bytes: Option<u64>) -> Result<Self> {
+    pub fn new(plan: &Plan, source: &dyn Source, file: Option<&FileStamp>) -> Result<Self> {
         let (config, shape) = (plan.request.given(), source.shape());
         let mut facts: Vec<(String, String)> = [
             ("version of steradian", env!("CARGO_PKG_VERSION").to_owned()),
@@ -37,7 +56,7 @@ impl FitIdentity {
             ("features", shape.features.to_string()),
             ("element type", shape.element.name().to_owned()),
             ("image size", shape.image.map_or("none".to_owned(), |(height, width)| format!("{height} x {width}"))),
-            ("file size", file_bytes.map_or("none".to_owned(), |bytes| format!("{bytes} bytes"))),
+            ("file size", file.map_or("none".to_owned(), |file| format!("{} bytes", file.bytes))),
             ("method", config.method.name().to_owned()),
             ("seed", config.seed.to_string()),
         ]
@@ -50,6 +69,19 @@ impl FitIdentity {
         }
         facts.push(("the solver that runs".to_owned(), plan.solver.name().to_owned()));
         facts.push(("the fingerprint of sampled rows".to_owned(), hex(fingerprint(source)?)));
+        // After the rows, which are better evidence where they differ.
+        if let Some(file) = file {
+            let modified = file.modified.map(|time| format!("{}.{:09} s", time.as_secs(), time.subsec_nanos()));
+            let listing = file.listing.map(|checksum| format!("{checksum:08x}"));
+            let inode = file.inode.map(|number| number.to_string());
+            for (name, value) in [
+                ("the time of modification of the data", modified),
+                ("the checksum of names, sizes and times of the files", listing),
+                (INODE, inode),
+            ] {
+                facts.extend(value.map(|value| (name.to_owned(), value)));
+            }
+        }
         Ok(Self(facts))
     }
 
@@ -71,13 +103,21 @@ impl FitIdentity {
             .map_err(|e| Error::invalid_data(format!("not the data and parameters of a checkpoint: {e}")))
     }
 
-    /// The first difference between the fit of a checkpoint and the fit `now` that would resume it, in words.
+    /// True if the data are another file now, which [`FitIdentity::difference`] permits: a copy with the same size, time of
+    /// modification and sampled rows.
+    pub fn is_of_another_file(&self, now: &Self) -> bool {
+        let inode = |facts: &[(String, String)]| facts.iter().find(|(name, _)| name == INODE).cloned();
+        inode(&self.0) != inode(&now.0)
+    }
+
+    /// The first difference between the fit of a checkpoint and the fit `now` that would resume it, in words. A file of
+    /// equal size and sampled rows that was modified since is a difference: its other rows may have changed.
     pub fn difference(&self, now: &Self) -> Option<String> {
         let find = |facts: &[(String, String)], name: &str| {
             let found = facts.iter().find(|(other, _)| other == name);
             found.map_or("not set".to_owned(), |(_, value)| value.clone())
         };
-        let names = self.0.iter().chain(&now.0).map(|(name, _)| name);
+        let names = self.0.iter().chain(&now.0).map(|(name, _)| name).filter(|name| *name != INODE);
         names.map(|name| (name, find(&self.0, name), find(&now.0, name))).find(|(_, then, now)| then != now).map(
             |(name, then, now)| match then.len().max(now.len()) > QUOTED {
                 true => format!("{name} was another one"),
@@ -95,11 +135,14 @@ fn hex(number: u64) -> String {
     format!("{number:016x}")
 }
 
-/// A digest of the numbers of a few rows.
+/// A digest of the numbers of a few rows: evenly spaced ones and random ones, which a regular change does not miss.
 fn fingerprint(source: &dyn Source) -> Result<u64> {
     let samples = source.shape().samples;
-    let count = samples.min(SAMPLED_ROWS);
-    let rows: Vec<usize> = (0..count).map(|i| i * (samples - 1) / (count - 1).max(1)).collect();
+    let count = samples.min(EVEN_ROWS);
+    let mut rows: Vec<usize> = (0..count).map(|i| i * (samples - 1) / (count - 1).max(1)).collect();
+    rows.extend(subsample(samples, RANDOM_ROWS, 0, Stream::Fingerprint));
+    rows.sort_unstable();
+    rows.dedup();
     source.prefetch(&rows)?;
     source.advise_access(&[], 0);
     let mut hasher = hasher();
@@ -125,8 +168,32 @@ mod tests {
     use crate::data::slice::SliceSource;
 
     fn origin(data: &[f64], features: usize, config: &Config, bytes: Option<u64>) -> FitIdentity {
+        let file = bytes.map(|bytes| FileStamp { bytes, ..FileStamp::default() });
+        stamped(data, features, config, file.as_ref())
+    }
+
+    fn stamped(data: &[f64], features: usize, config: &Config, file: Option<&FileStamp>) -> FitIdentity {
         let source = SliceSource::new(data, data.len() / features, features).unwrap();
-        FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, bytes).unwrap()
+        FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, file).unwrap()
+    }
+
+    #[test]
+    fn a_modified_file_is_a_difference_and_a_copy_is_none() {
+        let data: Vec<f64> = (0..7000).map(f64::from).collect();
+        let config = Config::new(Method::Ae, 2);
+        let modified = |seconds, nanoseconds| Some(Duration::new(seconds, nanoseconds));
+        let file = FileStamp { bytes: 56_000, modified: modified(1_700_000_000, 5), listing: None, inode: Some(7) };
+        let of = |file: &FileStamp| stamped(&data, 7, &config, Some(file));
+        let then = of(&file);
+        assert!(then.difference(&of(&file)).is_none() && !then.is_of_another_file(&of(&file)));
+        let copy = of(&FileStamp { inode: Some(8), ..file.clone() });
+        assert!(then.difference(&copy).is_none() && then.is_of_another_file(&copy));
+        for later in [modified(1_700_000_000, 6), modified(1_700_000_001, 5), None] {
+            let said = then.difference(&of(&FileStamp { modified: later, ..file.clone() })).unwrap();
+            assert!(said.contains("the time of modification of the data was 1700000000.000000005 s and is"), "{said}");
+        }
+        let said = then.difference(&of(&FileStamp { listing: Some(3), ..file })).unwrap();
+        assert!(said.contains("names, sizes and times of the files was not set and is 00000003 now"), "{said}");
     }
 
     #[test]
@@ -161,7 +228,7 @@ mod tests {
     fn the_fingerprint_does_not_depend_on_the_compiler() {
         let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
         let source = SliceSource::new(&data, 100, 6).unwrap();
-        assert_eq!(fingerprint(&source).unwrap(), 0x3252_5350_c7b2_1257);
+        assert_eq!(fingerprint(&source).unwrap(), 0x81a1_1a45_f755_2734);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::screen::outlyingness::{self, OutlyingnessResult};
 use crate::solver::certificate::Decomposed;
 use crate::solver::decompose::Decomposer;
 use crate::solver::gram::{self, GramMatrix, integer_origin, products_around, recenter};
-use crate::solver::krylov;
+use crate::solver::krylov::{self, Purpose};
 use crate::solver::operator::Operator;
 use crate::solver::operator::Width;
 
@@ -231,8 +231,8 @@ impl<R: Runner> FitBackend for GramBackend<'_, '_, R> {
             begin
         });
         let count = Width::for_components(d, weights.len()).0;
-        let tolerance = self.decomposer.approx_tolerance();
-        let found = krylov::top_vectors(&operator, begin.as_ref(), (d, count), tolerance, seed, runner)?;
+        let target = (self.decomposer.approx_tolerance(), Purpose::Approximate);
+        let found = krylov::top_vectors(&operator, begin.as_ref(), (d, count), target, seed, runner)?;
         Ok(self.combinations(differences(around.point, &weights, &found)))
     }
 

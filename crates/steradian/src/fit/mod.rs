@@ -10,6 +10,7 @@ pub(crate) mod feature_scales;
 pub(crate) mod fit_identity;
 pub(crate) mod gram_backend;
 pub(crate) mod pass_backend;
+pub(crate) mod peak_memory;
 pub(crate) mod plan;
 pub(crate) mod rounds;
 pub(crate) mod route;
@@ -18,10 +19,11 @@ pub(crate) mod signs;
 pub(crate) mod sine_loss;
 pub(crate) mod stages;
 pub(crate) mod total_variance;
+pub(crate) mod units;
 
 use std::borrow::Cow;
 
-use crate::center::mean::Finite;
+use crate::center::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::{Cells, Center, ComponentCount, Scaling, Solver};
@@ -31,17 +33,21 @@ use crate::data::view::MappedSource;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::RemoteSource;
 use assemble::Embedding;
 pub use assemble::{FittedSubspace, assemble};
-pub use cost::{PlanStep, program_bytes};
-pub use fit_identity::FitIdentity;
+pub use cost::PlanStep;
+pub use fit_identity::{FileStamp, FitIdentity};
+pub use peak_memory::program_bytes;
 use plan::Plan;
+pub use plan::threads_within;
 pub use screening::{FittedScreen, screen};
 use stages::embed;
 use total_variance::is_classical;
+pub use units::{FitUnits, in_units};
 
 /// Fits a model to all samples of a source, on threads of this process.
 ///
@@ -51,18 +57,20 @@ use total_variance::is_classical;
 /// For a configuration that does not suit the data or its memory limit, for cells that are not finite, for data whose rank is
 /// below the number of components, and for errors of the source.
 pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    fit_on(config, source, runner)
+    run(&Plan::on(config, source, runner)?, source, runner)
 }
 
-/// Runs a plan on threads of this process. The source must have the shape that was planned for.
+/// Runs a plan on threads of this process, as many as it was planned for. The source must have the shape that was planned
+/// for.
 ///
 /// # Errors
 /// For cells that are not finite, for data whose rank is below the number of components, and for errors of the source.
 pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
-    run_on(plan, source, runner)
+    run_on(plan, source, &runner.narrowed(plan.threads)?)
 }
 
-/// Fits a model to all samples of a source on any runner.
+/// Fits a model to all samples of a source on any runner. A runner other than [`Local`] keeps its number of threads, and
+/// the memory limit holds for one of them.
 ///
 /// # Errors
 /// As for [`fit`].
@@ -81,7 +89,12 @@ pub fn fit_remote(config: &Config, source: &RemoteSource<'_>, runner: &Cluster<'
     fit_on(config, source, runner)
 }
 
+/// Runs a plan on the threads of the runner, so that nothing starts others.
 fn run_on<R: Runner>(plan: &Plan, source: &dyn Source, runner: &R) -> Result<Model> {
+    memory::guard(|| runner.compute(|| run_within(plan, source, runner)))
+}
+
+fn run_within<R: Runner>(plan: &Plan, source: &dyn Source, runner: &R) -> Result<Model> {
     let (config, solver) = (plan.request.config(), plan.solver);
     if let Method::Other(_) = config.method {
         return Err(Error::invalid_argument(format!(
@@ -90,24 +103,26 @@ fn run_on<R: Runner>(plan: &Plan, source: &dyn Source, runner: &R) -> Result<Mod
         )));
     }
     let before = runner.passes();
-    let data = Finite::check(source, runner)?;
-    let embedding = match config.scaling {
-        Scaling::None => fit_counted(config, solver, &data, runner)?,
-        Scaling::Mad => fit_scaled(config, solver, source, runner)?,
-    };
-    Ok(embedding.into_model(plan.request.given(), source.shape(), runner.passes() - before))
+    let (mut embedding, units) = in_units(config, source, runner, |config, data| match config.scaling {
+        Scaling::None => fit_counted(config, solver, data, runner),
+        Scaling::Mad => fit_scaled(config, solver, data.source, runner),
+    })?;
+    units.restore_embedding(&mut embedding)?;
+    Ok(embedding.into_model(plan.request.given(), source, runner.passes() - before))
 }
 
 /// The fit with every feature divided by its robust scale.
 fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Embedding> {
     let (scale, warning) = feature_scales::scales(source, runner)?;
     let scaled = MappedSource::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
-    let mut inner = config.clone();
+    let mut inner = Config { scaling: Scaling::None, ..config.clone() };
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
     }
-    // Division may overflow, so that scaled data are checked again.
-    let mut embedding = fit_counted(&inner, solver, &Finite::check(&scaled, runner)?, runner)?;
+    // Division may overflow, so that scaled data are checked again; their units differ from those of the data.
+    let (mut embedding, units) =
+        in_units(&inner, &scaled, runner, |config, data| fit_counted(config, solver, data, runner))?;
+    units.restore_embedding(&mut embedding)?;
     embedding.subspace.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
     embedding.subspace.scale = Some(scale);
     embedding.report.warnings.extend(warning);
@@ -119,7 +134,7 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
     let most = config.n_components.at_most(data.source.shape());
     let choice = match config.n_components {
         ComponentCount::Count(_) => None,
-        ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data.source, runner)?),
+        ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data, runner)?),
         ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
     let d = choice.as_ref().map_or(most, |choice| choice.components);

@@ -20,8 +20,9 @@ pub struct Plan {
     pub passes: usize,
     /// Bytes of samples that will be read.
     pub bytes_read: u64,
-    /// Peak of the allocated memory, without data in memory and mapped files. It grows with the number of threads and may
-    /// exceed the memory limit, which applies to one thread.
+    /// Threads that the fit uses: those that were asked for, or as many as the memory limit allows.
+    pub threads: usize,
+    /// Upper bound on the allocated memory, without data in memory and mapped files; it grows with the number of threads.
     pub peak_memory_bytes: u64,
     /// Rows per block.
     pub block_rows: usize,
@@ -56,19 +57,20 @@ impl Plan {
         Self::of(request, source.shape(), runner.threads(), |threads| source.buffer_bytes(threads))
     }
 
-    /// The plan of a method of another crate from its steps.
+    /// The plan of a method of another crate from its steps, and from its number of threads and its peak memory on them.
     pub fn from_steps(
         request: Request,
         solver: Solver,
         shape: &Shape,
         steps: Vec<PlanStep>,
-        peak_memory_bytes: u64,
+        (threads, peak_memory_bytes): (usize, u64),
     ) -> Self {
         Self {
             request,
             solver,
             passes: steps.iter().map(|step| step.passes).sum(),
             bytes_read: steps.iter().map(|step| step.bytes).sum(),
+            threads,
             peak_memory_bytes,
             block_rows: Grid::new(shape.samples, shape.features, 0).block_rows(),
             steps,
@@ -97,8 +99,19 @@ impl Plan {
                     .filter(|(_, bytes)| *bytes < least),
             });
         }
-        let costs = on(threads.max(1));
-        let (steps, peak_memory_bytes) = (costs.steps(solver), costs.memory(solver));
-        Ok(Self::from_steps(request, solver, shape, steps, peak_memory_bytes))
+        let peak = threads_within(config.memory_limit, threads, |threads| on(threads).memory(solver));
+        let steps = deciding.steps(solver);
+        Ok(Self::from_steps(request, solver, shape, steps, peak))
     }
+}
+
+/// The largest number of threads, at most `threads`, whose memory is within the limit, and that memory; one thread if no
+/// number is.
+pub fn threads_within(limit: Option<u64>, threads: usize, memory: impl Fn(usize) -> u64) -> (usize, u64) {
+    let limit = limit.unwrap_or(u64::MAX);
+    let mut threads = threads.max(1);
+    while threads > 1 && memory(threads) > limit {
+        threads -= 1;
+    }
+    (threads, memory(threads))
 }

@@ -5,7 +5,7 @@ use super::sine_loss::{self, STEPS};
 use crate::config::options::{Loss, Weighting};
 use crate::config::screen::Outlyingness;
 use crate::error::{Error, Result};
-use crate::screen::outlyingness;
+use crate::screen::outlyingness::{self, OutlyingnessResult};
 use crate::solver::certificate::Decomposed;
 use crate::solver::decompose::require_directions;
 
@@ -47,15 +47,16 @@ impl SubspaceFit {
     /// From the least outlying half, and in rounds from there to all samples near the subspace.
     pub(crate) fn fit_screened<G: FitBackend>(&self, screen: &Outlyingness, backend: &mut G) -> Result<ScreenedFit> {
         let h = outlyingness::majority(self.samples, self.d);
-        let outlying = backend.outlyingness(screen)?;
-        let mut support = outlyingness::least_outlying(&outlying.values, h);
+        let OutlyingnessResult { values, warning } = backend.outlyingness(screen)?;
+        let mut support = outlyingness::least_outlying(&values, h);
+        drop(values);
         let mut point = backend.mean(&support)?;
         let classical =
             FitWeights { point: &point, weighting: Weighting::Uniform, support: Some(&support), factors: None };
         let mut vectors = backend.solve_approx(&classical, None)?;
         for round in 1..=ROUNDS {
             self.require_found::<G>(&vectors)?;
-            support = outlyingness::near(&backend.distances(&point, &vectors)?.orthogonal(), h);
+            support = outlyingness::near(&backend.distances(&point, &vectors)?.into_orthogonal(), h);
             point = backend.center(&support)?;
             if round < ROUNDS {
                 vectors = self.solve_approx(&point, &support, &vectors, backend)?;
@@ -63,7 +64,7 @@ impl SubspaceFit {
         }
         let around = FitWeights { point: &point, weighting: self.weighting, support: Some(&support), factors: None };
         let fitted = self.fit(&around, Some(&vectors), backend)?;
-        Ok(ScreenedFit { fitted, support, warning: outlying.warning })
+        Ok(ScreenedFit { fitted, support, warning })
     }
 
     /// The subspace, to the tolerance.
@@ -115,6 +116,7 @@ impl SubspaceFit {
             let measured = backend.distances(point, &vectors)?;
             objective.push(sine_loss::objective(&measured.sines, &measured.lengths, support));
             let factors = sine_loss::factors(&measured.sines);
+            drop(measured);
             if objective.len() == STEPS {
                 return Ok(IrlsState { vectors, factors, objective });
             }

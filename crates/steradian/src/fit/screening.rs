@@ -12,17 +12,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::center;
-use crate::center::mean::Finite;
+use super::units::in_units;
+use crate::center::{self, Finite};
 use crate::config::Config;
 use crate::config::options::Weighting;
 use crate::config::request::Request;
 use crate::config::screen::{Cosine, Outlyingness, Screen};
+use crate::data::row_map::RowMap;
 use crate::data::source::Source;
+use crate::data::view::MappedSource;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows};
+use crate::folds::{MaxOutlyingness, Projection, ProjectionUnits, WeightedRows};
 use crate::kernel::operand::Precision;
+use crate::memory;
 use crate::model::Model;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::NORMAL_975;
@@ -45,6 +48,8 @@ pub struct FittedScreen {
     /// Warnings of the screen.
     pub warnings: Vec<String>,
     features: usize,
+    /// The power of two by which samples are multiplied before they are measured.
+    power: i32,
     rule: Rule,
 }
 
@@ -60,9 +65,22 @@ enum Rule {
 /// # Errors
 /// For a configuration that does not suit the data, for cells that are not finite, and errors of the source.
 pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
+    memory::guard(|| runner.compute(|| screen_within(config, source, runner)))
+}
+
+fn screen_within<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
     Request::new(config, source.shape(), runner.supports_pairs())?;
-    let mut warnings = Vec::new();
-    let data = Finite::check(source, runner)?;
+    let (mut found, units) = in_units(config, source, runner, |config, data| screened(config, data, runner))?;
+    found.power = units.power();
+    if found.measures.is_empty() {
+        found.measures = found.measure(source, runner)?;
+    }
+    Ok(found)
+}
+
+/// The screen of checked data; measures are empty where they need a pass of their own.
+fn screened<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result<FittedScreen> {
+    let (source, mut warnings) = (data.source, Vec::new());
     let mut found = match &config.screen {
         Screen::None => FittedScreen {
             support: vec![true; source.shape().samples],
@@ -71,10 +89,11 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
             cone: None,
             warnings: Vec::new(),
             features: source.shape().features,
+            power: 0,
             rule: Rule::None,
         },
         Screen::Cone(cone) => {
-            let (center, warning) = center::by_passes(&config.center, &data, config.seed, runner)?;
+            let (center, warning) = center::by_passes(&config.center, data, config.seed, runner)?;
             warnings.extend(warning);
             let directed = ConeInput { source, center: &center, cosines: None, active: None, seed: config.seed };
             let (report, support) = cone::screen(cone, &directed, runner)?;
@@ -88,14 +107,12 @@ pub fn screen<R: Runner>(config: &Config, source: &dyn Source, runner: &R) -> Re
                 cone: Some(report),
                 warnings: Vec::new(),
                 features: source.shape().features,
+                power: 0,
                 rule,
             }
         }
         Screen::Outlyingness(screen) => fit_screened(screen, config.seed, source, runner)?,
     };
-    if found.measures.is_empty() {
-        found.measures = found.measure(source, runner)?;
-    }
     found.warnings.splice(0..0, warnings);
     Ok(found)
 }
@@ -113,6 +130,7 @@ fn fit_screened<R: Runner>(screen: &Outlyingness, seed: u64, source: &dyn Source
         cone: None,
         warnings: outlying.warning.into_iter().collect(),
         features: source.shape().features,
+        power: 0,
         rule: Rule::Outlyingness(gauges),
     })
 }
@@ -126,7 +144,8 @@ fn angles<R: Runner>(
     runner: &R,
 ) -> Result<Vec<f64>> {
     let directions = WeightedRows::new(center, Weighting::InverseNorm, None);
-    let cosines = Projection::new(directions, pivot, Units::Direction, Precision::Double, source.shape().element);
+    let cosines =
+        Projection::new(directions, pivot, ProjectionUnits::Direction, Precision::Double, source.shape().element);
     let found = runner.run(&cosines, source)?;
     let mut values = found.values.into_iter();
     let angle = |c: f64| match cosine {
@@ -174,6 +193,8 @@ impl FittedScreen {
             )));
         }
         Finite::check(source, runner)?;
+        let scaled = MappedSource::new(source, RowMap::PowerOfTwo(self.power));
+        let source = if self.power == 0 { source } else { &scaled };
         match &self.rule {
             Rule::None => Ok(vec![0.0; shape.samples]),
             Rule::Cone { center, pivot, cosine } => angles(center, pivot, *cosine, source, runner),

@@ -11,6 +11,8 @@
 //! sin^2 / (2 delta) + delta / 2 the objective never rises. Cost: STEPS decompositions, each from where the last ended, and as
 //! many passes for the angles.
 
+use crate::memory::CollectReserved;
+
 /// Steps.
 pub(crate) const STEPS: usize = 5;
 /// delta: sines below count as this, so that a sample on the subspace does not take all the weight.
@@ -27,5 +29,5 @@ pub(crate) fn objective(sines: &[f64], lengths: &[f64], support: Option<&[bool]>
 
 /// The factor of each sample's weight in the next step.
 pub(crate) fn factors(sines: &[f64]) -> Vec<f64> {
-    sines.iter().map(|sine| 1.0 / sine.max(LEAST_SINE).sqrt()).collect()
+    sines.iter().map(|sine| 1.0 / sine.max(LEAST_SINE).sqrt()).collect_reserved()
 }

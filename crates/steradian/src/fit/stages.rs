@@ -9,7 +9,7 @@
 //!
 //! With the outlyingness screen, support, center and decomposition alternate (`rounds.rs`).
 
-use super::assemble::{Embedding, Solved, measure};
+use super::assemble::{Embedding, Solved, measure, require_finite};
 use super::backend::FitWeights;
 use super::gram_backend::GramBackend;
 use super::pass_backend::PassBackend;
@@ -27,6 +27,7 @@ use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{SampleDistances, WeightedRows};
+use crate::memory::{self, CollectReserved};
 use crate::model::{Certificate, FitReport};
 use crate::screen::cone::{self, ConeInput};
 use crate::screen::report::ConeReport;
@@ -43,7 +44,8 @@ pub(super) fn embed<R: Runner>(
     runner: &R,
 ) -> Result<Embedding> {
     let source = data.source;
-    let decomposer = Decomposer { solver, d, tolerance: config.tolerance, seed: config.seed, source, runner };
+    let Config { tolerance, seed, .. } = *config;
+    let decomposer = Decomposer { solver, d, tolerance, seed, start_seed: data.start_seed(seed), source, runner };
     let fit = Fit {
         config,
         data,
@@ -217,6 +219,8 @@ impl<R: Runner> Fit<'_, R> {
             self.measured = found.measured;
             return Ok(found.certified);
         }
+        // Its weights are not those of the reweighted rows: their matrix is computed anew, and both need not be in memory.
+        drop(cosines);
         let fit = self.subspace_fit();
         let mut passes = PassBackend::new(self.config, &self.decomposer, &mut self.warnings);
         let around = FitWeights { point: center, weighting, support, factors: None };
@@ -242,12 +246,28 @@ impl<R: Runner> Fit<'_, R> {
         Ok(())
     }
 
+    /// Compares the certificate with the trace of the operator, where the trace is known: 1 for unit directions, the mean
+    /// square of the norms for uniform weights without factors.
+    fn missed(&self, certified: &mut Certified, measured: &SampleDistances, support: Option<&[bool]>) -> Option<f64> {
+        let member = |i: usize| support.is_none_or(|support| support[i]);
+        let members = || (0..measured.lengths.len()).filter(|&i| member(i));
+        let trace = match (self.config.weighting, self.config.loss) {
+            (Weighting::InverseNorm, _) => 1.0,
+            (Weighting::Uniform, Loss::SquaredCosine) => {
+                members().map(|i| measured.lengths[i].powi(2)).sum::<f64>() / members().count().max(1) as f64
+            }
+            (Weighting::Uniform, Loss::Sine) => return None,
+        };
+        certified.compare_with_trace(trace, members().count(), self.d)
+    }
+
     /// The parts of the result: variances along the components, support, cutoffs. One pass, or none where the solver has the
     /// distances.
     fn parts(mut self, found: EmbedResult) -> Result<Embedding> {
         let (config, d) = (self.config, self.d);
-        let EmbedResult { center, certified, screened, cone } = found;
+        let EmbedResult { center, mut certified, screened, cone } = found;
         let vectors = certified.vectors.first_columns(d);
+        require_finite(&center, &vectors)?;
         let measured = match self.measured.take() {
             Some(measured) => measured,
             None => measure(config, &center, &vectors, screened.as_deref(), self.source, self.runner)?,
@@ -255,8 +275,16 @@ impl<R: Runner> Fit<'_, R> {
         if config.loss == Loss::Sine {
             self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, screened.as_deref()));
         }
+        let missed = self.missed(&mut certified, &measured, screened.as_deref());
         let converged = certified.sine_bound <= config.tolerance;
-        if !converged {
+        if let Some(value) = missed {
+            self.warnings.push(format!(
+                "a direction was missed: the trace of the operator requires an eigenvalue of at least {value:.4e} outside of \
+                 the subspace, eigenvalue {} is {:.4e}; use another seed",
+                d + 1,
+                certified.values.get(d).copied().unwrap_or(0.0)
+            ));
+        } else if !converged {
             let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
             self.warnings.push(format!(
                 "not converged: sine bound {:.1e} > tolerance {:.1e}; eigenvalues {d} and {} ({inside:.4e}, {outside:.4e}) differ \
@@ -269,10 +297,10 @@ impl<R: Runner> Fit<'_, R> {
         }
         // With uniform weights every sample is active, also one at the center.
         let all = config.weighting == Weighting::Uniform && config.screen == Screen::None;
-        let active = || measured.lengths.iter().map(|norm| all || *norm > 0.0).collect();
+        let active = || measured.lengths.iter().map(|norm| all || *norm > 0.0).collect_reserved();
         let report = FitReport {
             solver: self.decomposer.solver,
-            support: screened.clone().unwrap_or_else(active),
+            support: screened.as_deref().map_or_else(active, memory::copied),
             cone,
             objective: self.objective,
             certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },

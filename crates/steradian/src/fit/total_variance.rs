@@ -21,12 +21,13 @@ use crate::config::Config;
 use crate::config::options::Weighting;
 use crate::config::screen::Screen;
 use crate::folds::SampleDistances;
+use crate::memory::CollectReserved;
 use crate::numeric::statistics::{bulk, robust_scale};
 
 /// Variances along the components, and the total variance of the same kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Explained {
-    pub variances: Vec<f64>,
+    pub explained_variance: Vec<f64>,
     pub total: f64,
     /// True if the variances are eigenvalues of the covariance, false if they are robust.
     pub classical: bool,
@@ -55,20 +56,23 @@ impl Explained {
 
     fn classical(eigenvalues: &[f64], norms: &[f64]) -> Self {
         let n = norms.len() as f64;
-        let variances: Vec<f64> = eigenvalues.iter().map(|l| l.max(0.0) * n / (n - 1.0)).collect();
+        let explained_variance: Vec<f64> = eigenvalues.iter().map(|l| l.max(0.0) * n / (n - 1.0)).collect();
         let trace = norms.iter().map(|norm| norm * norm).sum::<f64>() / (n - 1.0);
         // Norms and eigenvalues are rounded differently; their difference must not make a remainder negative.
-        let total = trace.max(variances.iter().sum());
-        Self { variances, total, classical: true }
+        let total = trace.max(explained_variance.iter().sum());
+        Self { explained_variance, total, classical: true }
     }
 
     fn robust(measured: &SampleDistances, support: Option<&[bool]>, d: usize) -> Self {
         let column = |j: usize| measured.scores[j.min(measured.scores.len())..].iter().step_by(d).copied();
-        let variances: Vec<f64> = (0..d).map(|j| robust_scale(&column(j).collect::<Vec<_>>()).powi(2)).collect();
+        let explained_variance: Vec<f64> =
+            (0..d).map(|j| robust_scale(&column(j).collect_reserved()).powi(2)).collect();
         let active = |i: usize| measured.lengths[i] > 0.0 && support.is_none_or(|support| support[i]);
-        let distances = measured.orthogonal().into_iter().enumerate().filter(|(i, _)| active(*i)).map(|(_, od)| od);
-        let total = variances.iter().sum::<f64>() + mean_square(distances.collect());
-        Self { variances, total, classical: false }
+        let mut distances = measured.orthogonal();
+        let mut sample = 0..;
+        distances.retain(|_| sample.next().is_some_and(active));
+        let total = explained_variance.iter().sum::<f64>() + mean_square(distances);
+        Self { explained_variance, total, classical: false }
     }
 }
 

@@ -15,12 +15,17 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::cone_predicate::{ConePredicate, Doubles, exact_cosine};
-use crate::codec::packed;
+use crate::codec::{bounded, inconsistent, packed, require_length, require_samples};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
+use crate::memory;
 use crate::numeric::linalg::add_outer_single;
+
+/// Largest number of panels that are read from bytes: half a billion features.
+const MAX_PANELS: usize = 1 << 20;
 
 /// Some columns of the directions of the anchors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,9 +42,17 @@ pub struct Anchors {
     #[serde(with = "packed")]
     weights: Vec<f64>,
     /// Directions in f32: for each panel of columns, row by row.
+    #[serde(deserialize_with = "bounded::<MAX_PANELS, _, _>")]
     panels: Vec<Panel>,
     /// Number of anchors within the cone around the leader; these come first.
     near_leader: usize,
+}
+
+/// Some of the rows of `features` values, in the given order.
+fn reordered(rows: &[f64], order: &[usize], features: usize) -> Vec<f64> {
+    let mut out = memory::reserved(order.len() * features);
+    order.iter().for_each(|&j| out.extend_from_slice(&rows[j * features..(j + 1) * features]));
+    out
 }
 
 impl Anchors {
@@ -75,7 +88,7 @@ impl Anchors {
         let mut anchors = Self {
             indices: order.iter().map(|&j| indices[j]).collect(),
             features,
-            rows: order.iter().flat_map(|&j| &rows[j * features..(j + 1) * features]).copied().collect(),
+            rows: reordered(rows, &order, features),
             weights: order.iter().map(|&j| weights[j]).collect(),
             panels: Vec::new(),
             near_leader,
@@ -85,7 +98,7 @@ impl Anchors {
     }
 
     fn panel(&self, rule: &ConePredicate<'_>, columns: Range<usize>) -> Panel {
-        let mut out = vec![0.0; self.len() * columns.len()];
+        let mut out = memory::filled(self.len() * columns.len(), 0.0);
         if !self.is_empty() {
             rule.write_directions(&self.block(), 0..self.len(), columns, &self.weights, &mut out);
         }
@@ -94,6 +107,22 @@ impl Anchors {
 
     fn block(&self) -> Block<'_> {
         Block::of_values(&self.rows, self.len(), self.features).expect("one row per anchor")
+    }
+
+    /// Rejects anchors that do not agree with themselves or with this number of features, as in [`Fold::check`].
+    fn check(&self, features: usize) -> Result<()> {
+        let count = self.indices.len();
+        require_length("a row of the anchors", self.features, features)?;
+        require_length("the list of cells of the anchors", self.rows.len(), count.saturating_mul(features))?;
+        require_length("the list of weights of the anchors", self.weights.len(), count)?;
+        require_length("the list of panels of the anchors", self.panels.len(), panel::panels(features).count())?;
+        for (columns, own) in panel::panels(features).zip(&self.panels) {
+            require_length("a panel of the anchors", own.0.len(), count.saturating_mul(columns.len()))?;
+        }
+        if self.near_leader > count {
+            return Err(inconsistent(format!("{} of {count} anchors are near the leader", self.near_leader)));
+        }
+        Ok(())
     }
 
     /// Number of anchors.
@@ -162,7 +191,7 @@ impl Anchors {
 
     /// Cosines in f32: active rows x anchors.
     fn cosines(&self, rule: &ConePredicate<'_>, block: &Block<'_>, active: &ActiveRows) -> Vec<f32> {
-        let mut tile = vec![0.0; active.rows.len() * self.len()];
+        let mut tile = memory::filled(active.rows.len() * self.len(), 0.0);
         let mut left = vec![0.0; active.rows.len() * self.features.min(panel::COLUMNS)];
         for (columns, anchors) in panel::panels(self.features).zip(&self.panels) {
             let width = columns.len();
@@ -238,6 +267,24 @@ impl Fold for AnchorCounts<'_> {
     type Accumulator = CandidateCounts;
     type Out = CandidateCounts;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.rule.check(shape, samples)?;
+        self.anchors.check(shape.features)?;
+        require_samples("the mask of candidates", self.candidates.len(), samples)
+    }
+
+    fn check_accumulator(&self, accumulator: &CandidateCounts, samples: &Range<usize>) -> Result<()> {
+        let candidates = self.candidates.get(samples.clone()).unwrap_or_default();
+        let count = candidates.iter().filter(|&&candidate| candidate).count();
+        require_length("the list of counts", accumulator.inside.len(), count)?;
+        require_length("the mask of active candidates", accumulator.active.len(), count)?;
+        let [near, far] = [self.anchors.near_leader, self.anchors.len() - self.anchors.near_leader];
+        match accumulator.inside.iter().find(|inside| inside[0] as usize > near || inside[1] as usize > far) {
+            Some(inside) => Err(inconsistent(format!("it counts {inside:?} of {near} and {far} anchors"))),
+            None => Ok(()),
+        }
+    }
+
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a leaf; all leaves together hold the result once
     }
@@ -290,6 +337,19 @@ impl Fold for ConeSizes<'_> {
     type Accumulator = Vec<u32>;
     /// Number of samples within the cone around each anchor, itself included.
     type Out = Vec<u32>;
+
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.rule.check(shape, samples)?;
+        self.anchors.check(shape.features)
+    }
+
+    fn check_accumulator(&self, accumulator: &Vec<u32>, samples: &Range<usize>) -> Result<()> {
+        require_length("the list of counts", accumulator.len(), self.anchors.len())?;
+        match accumulator.iter().find(|count| **count as usize > samples.len()) {
+            Some(count) => Err(inconsistent(format!("it counts {count} of {} samples", samples.len()))),
+            None => Ok(()),
+        }
+    }
 
     fn accumulator_bytes(&self) -> usize {
         4 * self.anchors.len()

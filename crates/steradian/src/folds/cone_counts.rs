@@ -15,10 +15,12 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::cone_predicate::{ConePredicate, Doubles, exact_cosine};
+use crate::codec::require_length;
 use crate::data::block::Block;
 use crate::engine::fold::PairFold;
 use crate::error::Result;
 use crate::kernel::{cosine_counts, panel};
+use crate::memory;
 use crate::numeric::linalg::add_outer_single;
 
 /// Rows per tile: enough that their conversion is a small part of the work.
@@ -51,8 +53,9 @@ impl<'a> ConeCounts<'a> {
 
     /// Cosines of all pairs in f32: left x right.
     fn cosines(&self, (left, a_weights): (&Block<'_>, &[f64]), (right, b_weights): (&Block<'_>, &[f64])) -> Vec<f32> {
-        let mut tile = vec![0.0; left.rows() * right.rows()];
-        let (mut a, mut b) = (vec![0.0; left.rows() * panel::COLUMNS], vec![0.0; right.rows() * panel::COLUMNS]);
+        let mut tile = memory::filled(left.rows() * right.rows(), 0.0);
+        let side = |block: &Block<'_>| memory::filled(block.rows() * panel::COLUMNS, 0.0);
+        let (mut a, mut b) = (side(left), side(right));
         for columns in panel::panels(left.columns()) {
             let (a, b) = (&mut a[..left.rows() * columns.len()], &mut b[..right.rows() * columns.len()]);
             for (block, weights, out) in [(left, a_weights, &mut *a), (right, b_weights, &mut *b)] {
@@ -82,7 +85,12 @@ impl PairFold for ConeCounts<'_> {
     }
 
     fn empty(&self) -> NeighborCounts {
-        NeighborCounts { neighbors: vec![0; self.samples], active: vec![false; self.samples] }
+        NeighborCounts { neighbors: memory::filled(self.samples, 0), active: memory::filled(self.samples, false) }
+    }
+
+    fn check_out(&self, out: &NeighborCounts) -> Result<()> {
+        require_length("the list of counts", out.neighbors.len(), self.samples)?;
+        require_length("the mask of active samples", out.active.len(), self.samples)
     }
 
     fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Self::Tile> {

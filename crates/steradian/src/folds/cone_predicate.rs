@@ -14,8 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
 use super::gram::products;
+use crate::codec::inconsistent;
 use crate::config::screen::Cosine;
 use crate::data::block::Block;
+use crate::data::source::Shape;
+use crate::error::Result;
 use crate::kernel::cosine_counts::{self, Bounds};
 use crate::kernel::fused::SplitCenter;
 use crate::kernel::panel;
@@ -46,6 +49,15 @@ impl<'a> ConePredicate<'a> {
     /// The predicate that a cosine is at least `threshold`.
     pub fn new(directions: WeightedRows<'a>, cosine: Cosine, threshold: f64) -> Self {
         Self { split: SplitCenter::new(directions.center()), directions, cosine, threshold }
+    }
+
+    /// Rejects a predicate that does not agree with the data, as in [`Fold::check`](crate::engine::fold::Fold::check).
+    pub(crate) fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)?;
+        if !self.split.has(shape.features) || self.threshold.is_nan() {
+            return Err(inconsistent(format!("its cone is not one of {} features", shape.features)));
+        }
+        Ok(())
     }
 
     pub(crate) fn directions(&self) -> &WeightedRows<'a> {

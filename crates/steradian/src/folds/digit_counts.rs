@@ -10,11 +10,14 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::codec::{inconsistent, require_length, require_samples};
 use crate::data::block::Block;
 use crate::data::element::ElementType;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::digit_counts::{DIGITS, count_digits};
+use crate::memory;
 
 /// Bytes of the counts of one column.
 pub(crate) const COLUMN_BYTES: usize = 2 * DIGITS * size_of::<u32>();
@@ -53,12 +56,35 @@ impl Fold for DigitCounts<'_> {
     type Accumulator = Vec<u32>;
     type Out = Vec<u32>;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        let (columns, features) = (&self.columns, shape.features);
+        if columns.is_empty() || columns.end > features {
+            return Err(inconsistent(format!("it counts columns {columns:?} of {features}")));
+        }
+        if !self.shift.is_multiple_of(8) || self.shift as usize >= 8 * shape.element.bytes() {
+            return Err(inconsistent(format!("it counts the bits from {} of {}", self.shift, shape.element.name())));
+        }
+        require_length("the list of prefixes", self.prefixes.len(), columns.len())?;
+        self.support.as_ref().map_or(Ok(()), |support| require_samples("the support", support.len(), samples))
+    }
+
+    fn check_accumulator(&self, accumulator: &Vec<u32>, samples: &Range<usize>) -> Result<()> {
+        require_length("the list of counts", accumulator.len(), self.columns.len().saturating_mul(2 * DIGITS))?;
+        let total = |counts: &[u32]| counts.iter().map(|count| u64::from(*count)).sum::<u64>();
+        match accumulator.chunks_exact(DIGITS).map(total).max() {
+            Some(most) if most > samples.len() as u64 => {
+                Err(inconsistent(format!("it counts {most} of {} samples", samples.len())))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn accumulator_bytes(&self) -> usize {
         self.columns.len() * COLUMN_BYTES
     }
 
     fn empty(&self) -> Vec<u32> {
-        vec![0; self.columns.len() * 2 * DIGITS]
+        memory::filled(self.columns.len() * 2 * DIGITS, 0)
     }
 
     fn add(&self, accumulator: &mut Vec<u32>, block: &Block<'_>) -> Result<()> {

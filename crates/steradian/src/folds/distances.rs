@@ -10,17 +10,20 @@
 //! Cost: one pass, 2 n D d flops, 16 bytes per sample.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_length, require_samples};
 use crate::config::options::Weighting;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
+use crate::memory::{self, CollectReserved};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::RandomSubset;
 
@@ -65,7 +68,7 @@ pub(crate) fn sine_outside(scores: &[f64], inverse_norm: f64, rounding: f64) -> 
 }
 
 /// Distances of samples to a subspace, in data order.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct SampleDistances {
     /// Norm of each centered sample; 0 for a sample without direction.
     #[serde(with = "packed")]
@@ -81,7 +84,24 @@ pub struct SampleDistances {
 impl SampleDistances {
     /// Orthogonal distance of each sample to the subspace.
     pub fn orthogonal(&self) -> Vec<f64> {
-        self.lengths.iter().zip(&self.sines).map(|(norm, sine)| norm * sine).collect()
+        self.lengths.iter().zip(&self.sines).map(|(norm, sine)| norm * sine).collect_reserved()
+    }
+
+    /// Orthogonal distance of each sample to the subspace, in the place of the norms.
+    pub(crate) fn into_orthogonal(self) -> Vec<f64> {
+        let mut distances = self.lengths;
+        distances.iter_mut().zip(&self.sines).for_each(|(norm, sine)| *norm *= sine);
+        distances
+    }
+}
+
+impl Clone for SampleDistances {
+    fn clone(&self) -> Self {
+        Self {
+            lengths: memory::copied(&self.lengths),
+            sines: memory::copied(&self.sines),
+            scores: memory::copied(&self.scores),
+        }
     }
 }
 
@@ -91,12 +111,40 @@ impl Fold for Distances<'_> {
     type Accumulator = SampleDistances;
     type Out = SampleDistances;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)?;
+        self.operand.check(shape.features, true)?;
+        self.scored.as_ref().map_or(Ok(()), |scored| require_samples("the mask of scores", scored.len(), samples))
+    }
+
+    fn check_accumulator(&self, accumulator: &SampleDistances, samples: &Range<usize>) -> Result<()> {
+        require_length("the list of norms", accumulator.lengths.len(), samples.len())?;
+        require_length("the list of sines", accumulator.sines.len(), samples.len())?;
+        let (found, columns) = (accumulator.scores.len(), self.operand.columns());
+        if !found.is_multiple_of(columns) || found / columns > samples.len() {
+            return Err(inconsistent(format!(
+                "{found} scores are not {columns} of each of at most {} samples",
+                samples.len()
+            )));
+        }
+        Ok(())
+    }
+
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
     fn empty(&self) -> SampleDistances {
         SampleDistances::default()
+    }
+
+    fn empty_for(&self, rows: usize) -> SampleDistances {
+        let scored = self.drawn.is_some_and(|drawn| drawn.is_all());
+        SampleDistances {
+            lengths: memory::reserved(rows),
+            sines: memory::reserved(rows),
+            scores: memory::reserved(if scored { rows * self.operand.columns() } else { 0 }),
+        }
     }
 
     fn add(&self, accumulator: &mut SampleDistances, block: &Block<'_>) -> Result<()> {
@@ -114,9 +162,9 @@ impl Fold for Distances<'_> {
     }
 
     fn merge(&self, mut left: SampleDistances, right: SampleDistances) -> SampleDistances {
-        left.lengths.extend(right.lengths);
-        left.sines.extend(right.sines);
-        left.scores.extend(right.scores);
+        memory::append(&mut left.lengths, right.lengths);
+        memory::append(&mut left.sines, right.sines);
+        memory::append(&mut left.scores, right.scores);
         left
     }
 

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::WeightedRows;
+use crate::codec::require_length;
 use crate::data::block::Block;
 use crate::engine::fold::PairFold;
 use crate::error::Result;
@@ -61,6 +62,11 @@ impl PairFold for Gram<'_> {
 
     fn empty(&self) -> Matrix {
         Matrix::zeros(self.samples, self.samples)
+    }
+
+    fn check_out(&self, out: &Matrix) -> Result<()> {
+        require_length("the rows of the Gram matrix", out.rows(), self.samples)?;
+        require_length("the columns of the Gram matrix", out.columns(), self.samples)
     }
 
     fn compute_tile(&self, left: &Block<'_>, right: &Block<'_>) -> Result<Matrix> {

@@ -2,15 +2,19 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 bytes per sample.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
-use crate::codec::packed;
+use crate::codec::{packed, require_length};
 use crate::data::block::Block;
 use crate::data::element::ElementType;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
+use crate::memory;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::LocationScale;
 
@@ -57,8 +61,14 @@ pub(crate) fn max_z_score(projections: &[f64], spreads: &[LocationScale], flat: 
 }
 
 /// Outlyingness of some samples, in data order.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct MaxOutlyingnessAccumulator(#[serde(with = "packed")] Vec<f64>);
+
+impl Clone for MaxOutlyingnessAccumulator {
+    fn clone(&self) -> Self {
+        Self(memory::copied(&self.0))
+    }
+}
 
 impl Fold for MaxOutlyingness<'_> {
     const NAME: &'static str = "outlyingness";
@@ -66,12 +76,26 @@ impl Fold for MaxOutlyingness<'_> {
     type Accumulator = MaxOutlyingnessAccumulator;
     type Out = Vec<f64>;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)?;
+        self.operand.check(shape.features, true)?;
+        require_length("the list of locations", self.spreads.len(), self.operand.columns())
+    }
+
+    fn check_accumulator(&self, accumulator: &MaxOutlyingnessAccumulator, samples: &Range<usize>) -> Result<()> {
+        require_length("the outlyingness", accumulator.0.len(), samples.len())
+    }
+
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
     fn empty(&self) -> MaxOutlyingnessAccumulator {
         MaxOutlyingnessAccumulator::default()
+    }
+
+    fn empty_for(&self, rows: usize) -> MaxOutlyingnessAccumulator {
+        MaxOutlyingnessAccumulator(memory::reserved(rows))
     }
 
     fn add(&self, accumulator: &mut MaxOutlyingnessAccumulator, block: &Block<'_>) -> Result<()> {
@@ -85,7 +109,7 @@ impl Fold for MaxOutlyingness<'_> {
         mut left: MaxOutlyingnessAccumulator,
         right: MaxOutlyingnessAccumulator,
     ) -> MaxOutlyingnessAccumulator {
-        left.0.extend(right.0);
+        memory::append(&mut left.0, right.0);
         left
     }
 

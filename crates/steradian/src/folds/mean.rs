@@ -1,16 +1,19 @@
 //! Column means in one pass, with a check that every cell is finite.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_length, require_samples};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::{Error, Result};
 use crate::kernel::column_sums::{PANEL_COLUMNS, add_columns};
 use crate::kernel::panel;
+use crate::memory;
 
 /// The fold that computes the mean of all samples, or of the support.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,12 +43,24 @@ impl Fold for ColumnMeans<'_> {
     type Accumulator = MeanAccumulator;
     type Out = Vec<f64>;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        require_length("the mean", self.features, shape.features)?;
+        self.support.as_ref().map_or(Ok(()), |support| require_samples("the support", support.len(), samples))
+    }
+
+    fn check_accumulator(&self, accumulator: &MeanAccumulator, samples: &Range<usize>) -> Result<()> {
+        if accumulator.samples > samples.len() as u64 {
+            return Err(inconsistent(format!("it counts {} of {} samples", accumulator.samples, samples.len())));
+        }
+        require_length("the sums", accumulator.totals.len(), self.features)
+    }
+
     fn accumulator_bytes(&self) -> usize {
         self.features * 8
     }
 
     fn empty(&self) -> MeanAccumulator {
-        MeanAccumulator { samples: 0, totals: vec![0.0; self.features] }
+        MeanAccumulator { samples: 0, totals: memory::filled(self.features, 0.0) }
     }
 
     fn add(&self, accumulator: &mut MeanAccumulator, block: &Block<'_>) -> Result<()> {

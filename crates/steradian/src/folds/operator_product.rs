@@ -10,13 +10,15 @@
 //! eigenvectors of the Gram matrix to components, or weights of samples to their weighted sum.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_length};
 use crate::data::block::Block;
 use crate::data::element::ElementType;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
@@ -73,6 +75,24 @@ impl Fold for OperatorProduct<'_> {
 
     type Accumulator = OperatorProductAccumulator;
     type Out = (Matrix, f64);
+
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)?;
+        self.operand.check(shape.features, self.given.is_none())?;
+        match &self.given {
+            Some(y) if y.rows() < samples.end || y.columns() != self.operand.columns() => Err(inconsistent(format!(
+                "the coefficients are {} x {}, but the samples are {samples:?} and the columns {}",
+                y.rows(),
+                y.columns(),
+                self.operand.columns()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_accumulator(&self, accumulator: &OperatorProductAccumulator, _: &Range<usize>) -> Result<()> {
+        require_length("the product", accumulator.z.len(), self.accumulator_length())
+    }
 
     fn accumulator_bytes(&self) -> usize {
         self.accumulator_length() * 8

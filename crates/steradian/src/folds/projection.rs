@@ -2,24 +2,28 @@
 //!
 //! Cost: one pass, 2 n D l flops, 8 l bytes per active sample.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
-use crate::codec::packed;
+use crate::codec::{packed, require_length};
 use crate::data::block::Block;
 use crate::data::element::ElementType;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::operand::{Operand, Precision};
+use crate::memory;
 use crate::numeric::linalg::Matrix;
 
 /// Units of the projections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Units {
+pub enum ProjectionUnits {
     /// Those of weighted rows: w (x - mu)' v.
     Direction,
     /// Those of the data: (x - mu)' v.
-    Data,
+    Original,
 }
 
 /// The fold that computes the projections of all samples.
@@ -27,7 +31,7 @@ pub enum Units {
 pub struct Projection<'a> {
     directions: WeightedRows<'a>,
     operand: Operand,
-    units: Units,
+    units: ProjectionUnits,
 }
 
 impl<'a> Projection<'a> {
@@ -35,7 +39,7 @@ impl<'a> Projection<'a> {
     pub fn new(
         directions: WeightedRows<'a>,
         vectors: &Matrix,
-        units: Units,
+        units: ProjectionUnits,
         precision: Precision,
         element: ElementType,
     ) -> Self {
@@ -45,7 +49,7 @@ impl<'a> Projection<'a> {
 }
 
 /// Projections of the active samples.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Projections {
     /// Projections of the active samples, row by row.
     #[serde(with = "packed")]
@@ -54,11 +58,32 @@ pub struct Projections {
     pub active: Vec<bool>,
 }
 
+impl Clone for Projections {
+    fn clone(&self) -> Self {
+        Self { values: memory::copied(&self.values), active: memory::copied(&self.active) }
+    }
+}
+
 impl Fold for Projection<'_> {
     const NAME: &'static str = "scores";
 
     type Accumulator = Projections;
     type Out = Projections;
+
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)?;
+        self.operand.check(shape.features, true)
+    }
+
+    fn check_accumulator(&self, accumulator: &Projections, samples: &Range<usize>) -> Result<()> {
+        require_length("the mask of active samples", accumulator.active.len(), samples.len())?;
+        let active = accumulator.active.iter().filter(|&&active| active).count();
+        require_length(
+            "the list of projections",
+            accumulator.values.len(),
+            active.saturating_mul(self.operand.columns()),
+        )
+    }
 
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a leaf; all leaves together hold the result once
@@ -68,11 +93,15 @@ impl Fold for Projection<'_> {
         Projections::default()
     }
 
+    fn empty_for(&self, rows: usize) -> Projections {
+        Projections { values: memory::reserved(rows * self.operand.columns()), active: memory::reserved(rows) }
+    }
+
     fn add(&self, accumulator: &mut Projections, block: &Block<'_>) -> Result<()> {
         let (y, weights) = self.operand.project(block, self.directions.weigher(block));
         for (w, y) in weights.iter().zip(y.chunks(self.operand.columns())) {
             if *w > 0.0 {
-                let unit = if self.units == Units::Data { 1.0 } else { *w };
+                let unit = if self.units == ProjectionUnits::Original { 1.0 } else { *w };
                 accumulator.values.extend(y.iter().map(|y| y * unit));
             }
         }
@@ -81,8 +110,8 @@ impl Fold for Projection<'_> {
     }
 
     fn merge(&self, mut left: Projections, right: Projections) -> Projections {
-        left.values.extend(right.values);
-        left.active.extend(right.active);
+        memory::append(&mut left.values, right.values);
+        memory::append(&mut left.active, right.active);
         left
     }
 

@@ -2,12 +2,15 @@
 //!
 //! Cost: one pass, n D^2 flops (lower triangle), 8 D^2 bytes per accumulator.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::WeightedRows;
-use crate::codec::packed;
+use crate::codec::{packed, require_length};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, MatrixView, add_product_strided, zeroed};
@@ -45,6 +48,14 @@ impl Fold for Scatter<'_> {
 
     type Accumulator = ScatterAccumulator;
     type Out = (Matrix, f64);
+
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.directions.check(shape, samples)
+    }
+
+    fn check_accumulator(&self, accumulator: &ScatterAccumulator, _: &Range<usize>) -> Result<()> {
+        require_length("the matrix", accumulator.lower.len(), self.features().saturating_mul(self.features()))
+    }
 
     fn accumulator_bytes(&self) -> usize {
         self.features() * self.features() * 8

@@ -6,11 +6,13 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_length};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::panel;
+use crate::memory;
 use crate::numeric::linalg::Matrix;
 
 /// The fold that copies a range of columns.
@@ -38,12 +40,27 @@ impl Fold for SelectColumns {
     /// Samples x columns.
     type Out = Matrix;
 
+    fn check(&self, shape: &Shape, _: &Range<usize>) -> Result<()> {
+        if self.columns.is_empty() || self.columns.end > shape.features {
+            return Err(inconsistent(format!("it selects columns {:?} of {}", self.columns, shape.features)));
+        }
+        require_length("the origin", self.origin.len(), shape.features)
+    }
+
+    fn check_accumulator(&self, accumulator: &SelectedColumns, samples: &Range<usize>) -> Result<()> {
+        require_length("the list of cells", accumulator.0.len(), samples.len().saturating_mul(self.columns.len()))
+    }
+
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the rows of a leaf; all leaves together hold the result once
     }
 
     fn empty(&self) -> SelectedColumns {
         SelectedColumns::default()
+    }
+
+    fn empty_for(&self, rows: usize) -> SelectedColumns {
+        SelectedColumns(memory::reserved(rows * self.columns.len()))
     }
 
     fn add(&self, accumulator: &mut SelectedColumns, block: &Block<'_>) -> Result<()> {
@@ -55,7 +72,7 @@ impl Fold for SelectColumns {
     }
 
     fn merge(&self, mut left: SelectedColumns, right: SelectedColumns) -> SelectedColumns {
-        left.0.extend(right.0);
+        memory::append(&mut left.0, right.0);
         left
     }
 

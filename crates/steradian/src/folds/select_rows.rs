@@ -2,12 +2,16 @@
 //!
 //! Cost: one pass over those samples, 8 D bytes per sample.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
+use crate::memory;
 
 /// The fold that copies some samples.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +28,12 @@ impl SelectRows {
         assert!(indices.is_sorted_by(|a, b| a < b), "indices of samples must ascend");
         Self { indices }
     }
+
+    /// The indices within a range.
+    fn chosen(&self, samples: &Range<usize>) -> &[usize] {
+        let place = |sample: usize| self.indices.partition_point(|&i| i < sample);
+        &self.indices[place(samples.start)..place(samples.end)]
+    }
 }
 
 /// Values of the samples, row by row.
@@ -37,6 +47,21 @@ impl Fold for SelectRows {
     /// Values of the samples, row by row.
     type Out = Vec<f64>;
 
+    fn check(&self, _: &Shape, _: &Range<usize>) -> Result<()> {
+        if !self.indices.is_sorted_by(|a, b| a < b) {
+            return Err(inconsistent("the indices of samples are not in ascending order"));
+        }
+        Ok(())
+    }
+
+    fn check_accumulator(&self, accumulator: &SelectedRows, samples: &Range<usize>) -> Result<()> {
+        let count = self.chosen(samples).len();
+        if accumulator.0.len() != count * accumulator.0.len().checked_div(count).unwrap_or(0) {
+            return Err(inconsistent(format!("{} values are not rows of {count} samples", accumulator.0.len())));
+        }
+        Ok(())
+    }
+
     fn accumulator_bytes(&self) -> usize {
         0 // grows with the samples; all leaves together hold the result once
     }
@@ -46,10 +71,10 @@ impl Fold for SelectRows {
     }
 
     fn add(&self, accumulator: &mut SelectedRows, block: &Block<'_>) -> Result<()> {
-        let place = |sample: usize| self.indices.partition_point(|&i| i < sample);
-        for &sample in &self.indices[place(block.first())..place(block.first() + block.rows())] {
+        for &sample in self.chosen(&(block.first()..block.first() + block.rows())) {
             let row = sample - block.first();
             let before = accumulator.0.len();
+            memory::reserve_more(&mut accumulator.0, block.columns());
             accumulator.0.resize(before + block.columns(), 0.0);
             block.read_row(row, &mut accumulator.0[before..]);
         }
@@ -57,7 +82,7 @@ impl Fold for SelectRows {
     }
 
     fn merge(&self, mut left: SelectedRows, right: SelectedRows) -> SelectedRows {
-        left.0.extend(right.0);
+        memory::append(&mut left.0, right.0);
         left
     }
 

@@ -10,16 +10,19 @@
 //! Weiszfeld's step is y + gradient / inverse_distances. Cost: one pass, 4 n D flops.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_finite, require_length, require_samples};
 use crate::data::block::Block;
+use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::{add_weighted, squared_distances};
+use crate::memory;
 
 /// Rows per task of the distances.
 const CHUNK_ROWS: usize = 32;
@@ -64,13 +67,32 @@ impl Fold for SpatialGradient<'_> {
     type Accumulator = SpatialGradientAccumulator;
     type Out = SpatialGradientAccumulator;
 
+    fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        require_length("the point", self.point.len(), shape.features)?;
+        require_finite("the point", &self.point)?;
+        self.support.as_ref().map_or(Ok(()), |support| require_samples("the support", support.len(), samples))
+    }
+
+    fn check_accumulator(&self, accumulator: &SpatialGradientAccumulator, samples: &Range<usize>) -> Result<()> {
+        require_length("the gradient", accumulator.gradient.len(), self.point.len())?;
+        if accumulator.coincident > samples.len() as u64 {
+            return Err(inconsistent(format!("it counts {} of {} samples", accumulator.coincident, samples.len())));
+        }
+        match accumulator.nearest {
+            Some((nearest, _)) if !samples.contains(&nearest) => {
+                Err(inconsistent(format!("the nearest sample is {nearest}, but the samples are {samples:?}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn accumulator_bytes(&self) -> usize {
         self.point.len() * 8
     }
 
     fn empty(&self) -> SpatialGradientAccumulator {
         SpatialGradientAccumulator {
-            gradient: vec![0.0; self.point.len()],
+            gradient: memory::filled(self.point.len(), 0.0),
             inverse_distances: 0.0,
             lengths: 0.0,
             coincident: 0,

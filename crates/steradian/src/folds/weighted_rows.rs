@@ -14,9 +14,11 @@ use std::ops::Range;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::codec::packed;
+use crate::codec::{inconsistent, packed, require_finite, require_length, require_samples};
 use crate::config::options::Weighting;
-use crate::data::block::Block;
+use crate::data::block::{Block, BlockData};
+use crate::data::source::Shape;
+use crate::error::Result;
 use crate::kernel::panel;
 use crate::kernel::weighted_sums::squared_distances;
 
@@ -50,6 +52,23 @@ impl<'a> WeightedRows<'a> {
             support: support.map(Cow::Borrowed),
             factors: None,
         }
+    }
+
+    /// Rejects rows that do not agree with the data, as in [`Fold::check`](crate::engine::fold::Fold::check).
+    pub(crate) fn check(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        require_length("the center", self.center.len(), shape.features)?;
+        require_finite("the center", &self.center)?;
+        if self.center_norm.is_nan() || self.center_norm < 0.0 {
+            return Err(inconsistent(format!("the norm of the center is {}", self.center_norm)));
+        }
+        if let Some(support) = &self.support {
+            require_samples("the support", support.len(), samples)?;
+        }
+        if let Some(factors) = &self.factors {
+            require_samples("the factors", factors.len(), samples)?;
+            require_finite("the factors", factors)?;
+        }
+        Ok(())
     }
 
     /// Multiplies the weight of each sample by its own factor (reweighted fits); factor 0 gives weight 0.
@@ -118,7 +137,10 @@ impl<'a> WeightedRows<'a> {
     /// The weight of one row that may have no direction, from distances that neither overflow nor underflow.
     fn measured_weight(&self, block: &Block<'_>, row: usize) -> f64 {
         let norms = panel::norms(block, row..row + 1, &self.center)[0];
-        if self.has_direction(norms.from_center, norms.from_origin) { 1.0 / norms.from_center } else { 0.0 }
+        // The inverse of a smaller norm overflows in the arithmetic of a pass.
+        let least = if matches!(block.data(), BlockData::F64(_)) { 1e-300 } else { 1e-36 };
+        let direction = norms.from_center >= least && self.has_direction(norms.from_center, norms.from_origin);
+        if direction { 1.0 / norms.from_center } else { 0.0 }
     }
 
     /// The weights of all rows of a block, computed on the current thread pool.

@@ -21,6 +21,7 @@ use super::simd::{Real, dispatch_within};
 use crate::codec::packed;
 use crate::data::block::Rows;
 use crate::data::element::Element;
+use crate::memory::CollectReserved;
 
 /// Columns of X per panel of W: with the converted rows it fits into the L1 cache.
 const PANEL: usize = 512;
@@ -49,12 +50,17 @@ pub(crate) struct SplitCenter<F> {
 
 impl<F: Real> SplitCenter<F> {
     pub(crate) fn new(center: &[f64]) -> Self {
-        let high: Vec<F> = center.iter().map(|&c| F::narrow(c)).collect();
-        let mut low: Vec<F> = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect();
+        let high = center.iter().map(|&c| F::narrow(c)).collect_reserved();
+        let mut low = center.iter().zip(&high).map(|(&c, h)| F::narrow(c - h.widen())).collect_reserved();
         if low.iter().all(|l| l.widen() == 0.0) {
             low.clear(); // saves one subtraction in f64, or if mu is exact in f32
         }
         Self { high, low }
+    }
+
+    /// True if the center has this many features.
+    pub(crate) fn has(&self, features: usize) -> bool {
+        self.high.len() == features && (self.low.is_empty() || self.low.len() == features)
     }
 }
 

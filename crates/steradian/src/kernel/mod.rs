@@ -11,5 +11,6 @@ pub(crate) mod int8;
 pub(crate) mod operand;
 pub(crate) mod panel;
 pub(crate) mod prefetch;
+pub(crate) mod row_digest;
 pub(crate) mod simd;
 pub(crate) mod weighted_sums;

@@ -11,15 +11,19 @@ use serde::{Deserialize, Serialize};
 use super::fused::{self, SplitCenter, WIDTHS};
 use super::panel;
 use super::simd::Real;
-use crate::codec::packed;
+use crate::codec::{bounded, inconsistent, packed};
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::{Element, ElementType};
+use crate::error::Result;
+use crate::memory;
 use crate::numeric::linalg::Matrix;
 
 /// Rows per task of a projection.
 const CHUNK_ROWS: usize = 64;
 /// Features per task of Z: a multiple of the strips of the kernel.
 const PANEL_COLUMNS: usize = 1536;
+/// Largest number of pieces that are read from bytes: two million vectors.
+const MAX_PIECES: usize = 1 << 16;
 
 /// Precision of products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +50,8 @@ pub(crate) struct Operand {
 /// The center and the pieces of the vectors, in the precision of the products.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 enum OperandParts {
-    Single(SplitCenter<f32>, Vec<Piece<f32>>),
-    Double(SplitCenter<f64>, Vec<Piece<f64>>),
+    Single(SplitCenter<f32>, #[serde(deserialize_with = "bounded::<MAX_PIECES, _, _>")] Vec<Piece<f32>>),
+    Double(SplitCenter<f64>, #[serde(deserialize_with = "bounded::<MAX_PIECES, _, _>")] Vec<Piece<f64>>),
 }
 
 /// Some of the columns, padded with zeros to a width of the kernels.
@@ -65,7 +69,7 @@ fn pieces<F: Real>(columns: usize, w: Option<&Matrix>) -> Vec<Piece<F>> {
     panel::chunks(columns, widest)
         .map(|columns| {
             let width = fused::padded_width(columns.len());
-            let mut padded = vec![F::default(); w.map_or(0, |w| w.rows() * width)];
+            let mut padded = memory::filled(w.map_or(0, |w| w.rows() * width), F::default());
             if let Some(w) = w {
                 padded.par_chunks_exact_mut(width).with_min_len(PANEL_COLUMNS).enumerate().for_each(|(row, padded)| {
                     let row = &w.row(row)[columns.clone()];
@@ -97,6 +101,29 @@ impl Operand {
         element: ElementType,
     ) -> Self {
         Self::new(center, columns, w, precision.is_double(element))
+    }
+
+    /// Rejects an operand that does not agree with itself or with this number of features: it may come from bytes of
+    /// another process. `projects` is true if it needs vectors.
+    pub(crate) fn check(&self, features: usize, projects: bool) -> Result<()> {
+        fn agree<F: Real>(pieces: &[Piece<F>], columns: usize, values: usize) -> bool {
+            let expected = panel::chunks(columns, WIDTHS[WIDTHS.len() - 1]);
+            columns.div_ceil(WIDTHS[WIDTHS.len() - 1]) == pieces.len()
+                && expected.zip(pieces).all(|(columns, piece)| {
+                    let width = fused::padded_width(columns.len());
+                    piece.columns == columns && piece.width == width && Some(piece.w.len()) == values.checked_mul(width)
+                })
+        }
+        let values = if projects { features } else { 0 };
+        let agrees = self.columns > 0
+            && match &self.parts {
+                OperandParts::Single(center, pieces) => center.has(features) && agree(pieces, self.columns, values),
+                OperandParts::Double(center, pieces) => center.has(features) && agree(pieces, self.columns, values),
+            };
+        if agrees {
+            return Ok(());
+        }
+        Err(inconsistent(format!("its {} vectors are not vectors of {features} features", self.columns)))
     }
 
     /// The number of vectors, l.
@@ -137,7 +164,7 @@ impl Operand {
         weight: impl Fn(usize, f64, bool) -> f64 + Sync,
     ) -> (Vec<f64>, Vec<f64>) {
         let (rows, l) = (data.rows(), self.columns);
-        let mut y = vec![0.0; rows * l];
+        let mut y = memory::filled(rows * l, 0.0);
         let mut weights = vec![0.0; rows];
         y.par_chunks_mut((CHUNK_ROWS * l).max(1)).zip(weights.par_chunks_mut(CHUNK_ROWS)).enumerate().for_each(
             |(chunk, (y, weights))| {
@@ -182,7 +209,7 @@ impl Operand {
         mut z: &mut [f64],
     ) {
         for Piece { columns, width, .. } in pieces {
-            let mut padded = vec![F::default(); data.rows() * width];
+            let mut padded = memory::filled(data.rows() * width, F::default());
             for (padded, y) in padded.chunks_exact_mut(*width).zip(y.chunks_exact(self.columns)) {
                 padded.iter_mut().zip(&y[columns.clone()]).for_each(|(to, y)| *to = F::narrow(*y));
             }

@@ -9,6 +9,7 @@ use pulp::Arch;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Columns per panel.
 pub(crate) const COLUMNS: usize = 512;
@@ -25,7 +26,7 @@ pub(crate) fn chunks(rows: usize, size: usize) -> impl Iterator<Item = Range<usi
 
 /// A buffer for a panel of this many rows.
 pub(crate) fn buffer(rows: usize) -> Vec<f64> {
-    vec![0.0; rows * COLUMNS]
+    memory::filled(rows * COLUMNS, 0.0)
 }
 
 /// The sum of squares of a row of a panel, as independent partial sums, so that the loop vectorizes.
@@ -91,6 +92,11 @@ pub(crate) struct Norms {
 /// Sums of squares outside of this range are computed again with scaling: below, terms may have underflowed; above,
 /// overflowed.
 const SAFE_SQUARES: Range<f64> = 1e-270..1e300;
+
+/// True if a sum of squares has neither overflowed nor underflowed.
+pub(crate) fn is_safe_square(square: f64) -> bool {
+    SAFE_SQUARES.contains(&square)
+}
 
 /// The root of a squared distance that a kernel has computed; computed again if the square is outside of
 /// [`SAFE_SQUARES`].

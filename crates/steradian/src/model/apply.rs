@@ -3,6 +3,8 @@
 //! transform: s = (x - mu) Q; inverse: x = mu + s Q'. Where features were scaled, (x - mu) is divided by their scales
 //! first, and multiplied by them last.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use super::Model;
@@ -14,12 +16,33 @@ use crate::data::source::{Shape, Source};
 use crate::engine::local::Local;
 use crate::error::{Error, Result};
 use crate::kernel::panel;
+use crate::memory::{self, CollectReserved};
 use crate::numeric::linalg::{Matrix, MatrixView, add_product};
+use crate::numeric::magnitude::{exponent, times_power_of_two};
 
 /// The limit of regular residuals, in scales of their feature.
 pub(crate) const CELL_LIMIT: f64 = 3.0;
 /// Rows per task of a projection.
 const CHUNK_ROWS: usize = 32;
+
+/// The scores of a block, row by row, and the squared distance of each sample to the center.
+struct Projected {
+    scores: Vec<f64>,
+    squares: Vec<f64>,
+    /// Samples whose squares overflow or underflow, by row.
+    extreme: BTreeMap<usize, ExtremeSample>,
+}
+
+/// Scores and squared norm of a sample in units of 2^power.
+struct ExtremeSample {
+    power: i32,
+    scores: Vec<f64>,
+    square: f64,
+}
+
+fn largest_exponent(values: &[f64]) -> Option<i32> {
+    exponent(values.iter().fold(0.0f64, |m, x| m.max(x.abs())))
+}
 
 impl Model {
     /// The element type that scores and reconstructions of such data have.
@@ -38,12 +61,29 @@ impl Model {
         Ok(())
     }
 
+    /// Rejects data with another number of features, or with other names of features, where model and data have names.
+    ///
+    /// # Errors
+    /// [`Error::FeatureCount`], and [`Error::InvalidArgument`] with the first name that differs.
+    pub fn check_features(&self, source: &dyn Source) -> Result<()> {
+        self.check_width(source.shape())?;
+        let names = self.feature_names.iter().flatten().enumerate();
+        for (feature, expected) in names {
+            let Some(found) = source.feature_name(feature).filter(|found| found != expected) else { continue };
+            return Err(Error::invalid_argument(format!(
+                "feature {feature} of the data is {found:?} but that of the model is {expected:?}; \
+                 use data with the features of the fit, in their order"
+            )));
+        }
+        Ok(())
+    }
+
     /// The scores of a block, row by row: (x - mu) Q.
     ///
     /// # Errors
     /// [`Error::NotFinite`].
     pub fn transform_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
-        Ok(self.project(block)?.0)
+        Ok(self.project(block)?.scores)
     }
 
     /// The robust scores of a block: Huber regression over the features, which gives outlying cells less weight.
@@ -81,18 +121,19 @@ impl Model {
         let Some(cells) = &self.diagnostics.cells else { return Ok(None) };
         let expected = self.robust_reconstruct_block(block)?;
         let features = self.n_features();
-        let mut residuals = vec![0.0; expected.len()];
+        let mut residuals = memory::filled(expected.len(), 0.0);
         panel::center(block, 0..block.rows(), 0..features, &vec![0.0; features], None, &mut residuals);
         residuals.iter_mut().zip(&expected).for_each(|(x, e)| *x -= e);
         self.to_scale(&mut residuals, 0..features);
         let limits = cells.limits.iter().cycle();
-        Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect()))
+        Ok(Some(residuals.iter().zip(limits).map(|(r, limit)| r.abs() > *limit).collect_reserved()))
     }
 
-    /// The scores of a block and the squared distance of each sample to the center.
-    fn project(&self, block: &Block<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+    /// The scores of a block and the squared distance of each sample to the center. Samples whose squares overflow or
+    /// underflow are measured in other units.
+    fn project(&self, block: &Block<'_>) -> Result<Projected> {
         let (d, features) = (self.n_components(), self.n_features());
-        let mut scores = vec![0.0; block.rows() * d];
+        let mut scores = memory::filled(block.rows() * d, 0.0);
         let mut squares = vec![0.0; block.rows()];
         scores.par_chunks_mut(CHUNK_ROWS * d).zip(squares.par_chunks_mut(CHUNK_ROWS)).enumerate().for_each(
             |(chunk, (scores, squares))| {
@@ -113,7 +154,35 @@ impl Model {
         if squares.iter().any(|s| !s.is_finite()) {
             panel::require_finite(block)?;
         }
-        Ok((scores, squares))
+        let mut extreme = BTreeMap::new();
+        for (row, _) in squares.iter().enumerate().filter(|(_, square)| !panel::is_safe_square(**square)) {
+            if let Some(own) = self.project_extreme(block, row) {
+                let to = scores[row * d..(row + 1) * d].iter_mut();
+                to.zip(&own.scores).for_each(|(s, own_score)| *s = times_power_of_two(*own_score, own.power));
+                extreme.insert(row, own);
+            }
+        }
+        Ok(Projected { scores, squares, extreme })
+    }
+
+    /// Scores and squared norm of one sample in units of a power of two near its largest coordinate; `None` for a sample at
+    /// the center.
+    fn project_extreme(&self, block: &Block<'_>, row: usize) -> Option<ExtremeSample> {
+        let mut sample = vec![0.0; self.n_features()];
+        block.read_row(row, &mut sample);
+        // The difference of two large numbers may overflow; that of a quarter of each does not.
+        let large = largest_exponent(&sample).max(largest_exponent(&self.subspace.center)) > Some(1020);
+        let before = if large { -2 } else { 0 };
+        for (x, c) in sample.iter_mut().zip(&self.subspace.center) {
+            *x = times_power_of_two(*x, before) - times_power_of_two(*c, before);
+        }
+        self.to_scale(&mut sample, 0..self.n_features());
+        let own = largest_exponent(&sample)?;
+        sample.iter_mut().for_each(|x| *x = times_power_of_two(*x, -own));
+        let components = &self.subspace.components;
+        let along = |k: usize| components.row(k).iter().zip(&sample).map(|(q, x)| q * x).sum::<f64>();
+        let scores = (0..self.n_components()).map(along).collect();
+        Some(ExtremeSample { power: own - before, scores, square: panel::sum_of_squares(&sample) })
     }
 
     /// Columns of the components, as a panel x d view.
@@ -151,12 +220,14 @@ impl Model {
     /// For data with another number of features, cells that are not finite, and errors of the source.
     pub fn diagnose(&self, source: &dyn Source, runner: &Local) -> Result<Vec<Diagnosis>> {
         self.check_width(source.shape())?;
-        let mut diagnoses = Vec::with_capacity(source.shape().samples);
-        runner.for_each_block("diagnose", source, self.block_rows(), |block| {
-            diagnoses.extend(self.diagnose_block(block)?);
-            Ok(())
-        })?;
-        Ok(diagnoses)
+        memory::guard(|| {
+            let mut diagnoses = memory::reserved(source.shape().samples);
+            runner.for_each_block("diagnose", source, self.block_rows(), |block| {
+                diagnoses.extend(self.diagnose_block(block)?);
+                Ok(())
+            })?;
+            Ok(diagnoses)
+        })
     }
 
     /// Rows of `columns` values for all samples, block by block.
@@ -170,12 +241,14 @@ impl Model {
     ) -> Result<Matrix> {
         self.check_width(source.shape())?;
         let samples = source.shape().samples;
-        let mut values = Vec::with_capacity(samples * columns);
-        runner.for_each_block(name, source, self.block_rows(), |block| {
-            values.extend(rows(block)?);
-            Ok(())
-        })?;
-        Ok(Matrix::from_vec(samples, columns, values))
+        memory::guard(|| {
+            let mut values = memory::reserved(samples * columns);
+            runner.for_each_block(name, source, self.block_rows(), |block| {
+                values.extend(rows(block)?);
+                Ok(())
+            })?;
+            Ok(Matrix::from_vec(samples, columns, values))
+        })
     }
 
     /// The reconstructions from scores: mu + s Q', row by row.
@@ -190,7 +263,7 @@ impl Model {
                 scores.len()
             )));
         }
-        let mut out: Vec<f64> = Vec::with_capacity(scores.len() / d * features);
+        let mut out: Vec<f64> = memory::reserved(scores.len() / d * features);
         for _ in 0..scores.len() / d {
             out.extend_from_slice(&self.subspace.center);
         }
@@ -200,7 +273,7 @@ impl Model {
                 let Some(scale) = &self.subspace.scale else {
                     return add_product(out, scores, self.subspace.components.view(), 1.0);
                 };
-                let mut scaled = vec![0.0; out.len()];
+                let mut scaled = memory::filled(out.len(), 0.0);
                 add_product(&mut scaled, scores, self.subspace.components.view(), 1.0);
                 let factors = scale.iter().cycle();
                 out.iter_mut().zip(&scaled).zip(factors).for_each(|((out, x), scale)| *out += x * scale);
@@ -229,16 +302,29 @@ impl Model {
     /// # Errors
     /// [`Error::NotFinite`].
     pub fn diagnose_block(&self, block: &Block<'_>) -> Result<Vec<Diagnosis>> {
-        let (scores, squares) = self.project(block)?;
-        let diagnose = |(scores, square): (&[f64], &f64)| {
+        let Projected { scores, squares, extreme } = self.project(block)?;
+        let diagnose = |(row, (scores, square)): (usize, (&[f64], &f64))| {
+            // In the units of the sample, where it has its own.
+            let own = extreme.get(&row);
+            let (scores, square) = own.map_or((scores, square), |own| (&own.scores[..], &own.square));
+            let in_data_units = |x: f64| own.map_or(x, |own| times_power_of_two(x, own.power));
             let inside = scores.iter().map(|s| s * s).sum::<f64>();
             let outside = (square - inside).max(0.0).sqrt();
             // Along a component of variance 0 any score but 0 is infinitely far.
-            let standardized = |(s, v): (&f64, &f64)| if *s == 0.0 { 0.0 } else { s * s / v };
-            let score_distance =
-                scores.iter().zip(&self.diagnostics.explained_variance).map(standardized).sum::<f64>().sqrt();
+            let standardized = |(s, v): (&f64, &f64)| match (*s == 0.0, own) {
+                (true, _) => 0.0,
+                (false, None) => s * s / v,
+                (false, Some(own)) => times_power_of_two(s / v.sqrt(), own.power),
+            };
+            let along = scores.iter().zip(&self.diagnostics.explained_variance).map(standardized);
+            let score_distance = match own {
+                None => along.sum::<f64>().sqrt(),
+                Some(_) => along.fold(0.0, f64::hypot),
+            };
+            let (inside, outside_own) = (inside.sqrt(), outside);
+            let outside = in_data_units(outside);
             // atan2 keeps small angles accurate where acos would round them to zero.
-            let angle = if *square > 0.0 { outside.atan2(inside.sqrt()).to_degrees() } else { f64::NAN };
+            let angle = if *square > 0.0 { outside_own.atan2(inside).to_degrees() } else { f64::NAN };
             Diagnosis {
                 score_distance,
                 orthogonal_distance: outside,
@@ -246,7 +332,7 @@ impl Model {
                 flag: Flag::of([score_distance, outside], self.diagnostics.cutoffs),
             }
         };
-        Ok(scores.chunks(self.n_components()).zip(&squares).map(diagnose).collect())
+        Ok(scores.chunks(self.n_components()).zip(&squares).enumerate().map(diagnose).collect_reserved())
     }
 
     /// The contribution of each feature to the squared orthogonal distance of each sample of a block, row by row; the
@@ -257,7 +343,7 @@ impl Model {
     pub fn contributions_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
         let (d, features) = (self.n_components(), self.n_features());
         let scores = self.transform_block(block)?;
-        let mut residuals = vec![0.0; block.rows() * features];
+        let mut residuals = memory::filled(block.rows() * features, 0.0);
         panel::center(block, 0..block.rows(), 0..features, &self.subspace.center, None, &mut residuals);
         self.to_scale(&mut residuals, 0..features);
         residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
@@ -269,7 +355,11 @@ impl Model {
                     -1.0,
                 );
                 for residual in residuals.chunks_mut(features) {
-                    let square: f64 = residual.iter().map(|r| r * r).sum();
+                    let mut square: f64 = residual.iter().map(|r| r * r).sum();
+                    if let (false, Some(power)) = (panel::is_safe_square(square), largest_exponent(residual)) {
+                        residual.iter_mut().for_each(|r| *r = times_power_of_two(*r, -power));
+                        square = residual.iter().map(|r| r * r).sum();
+                    }
                     let factor = if square > 0.0 { 1.0 / square } else { 0.0 };
                     residual.iter_mut().for_each(|r| *r = *r * *r * factor);
                 }

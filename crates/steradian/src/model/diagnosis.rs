@@ -13,6 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::folds::SampleDistances;
+use crate::memory::CollectReserved;
 use crate::numeric::statistics::{NORMAL_975, bulk, chi_square_quantile, median};
 
 /// Orthogonal distances below this fraction of the median norm are rounding.
@@ -79,13 +80,13 @@ pub struct Diagnosis {
 /// Cutoffs of score distance and orthogonal distance, from how the samples of a fit lie.
 pub(crate) fn cutoffs(measured: &SampleDistances, d: usize, features: usize) -> [f64; 2] {
     let score = chi_square_quantile(0.975, d).sqrt();
-    let active: Vec<f64> = measured.lengths.iter().copied().filter(|l| *l > 0.0).collect();
-    let distances: Vec<f64> = measured.orthogonal();
-    let largest = distances.iter().fold(0.0f64, |m, od| m.max(*od));
+    let active = measured.lengths.iter().copied().filter(|l| *l > 0.0).collect_reserved();
     if d >= features || active.is_empty() {
         return [score, f64::NAN];
     }
     let rounding = ROUNDING * median(active);
+    let distances = measured.orthogonal();
+    let largest = distances.iter().fold(0.0f64, |m, od| m.max(*od));
     // All samples within the subspace: there is nothing to be off by.
     if largest <= rounding {
         return [score, f64::NAN];

@@ -28,6 +28,7 @@ use crate::config::screen::Screen;
 use crate::data::element::ElementType;
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
+use crate::memory::{self, CollectReserved};
 use crate::numeric::linalg::Matrix;
 use crate::screen::report::{ConeReport, Elimination};
 
@@ -59,6 +60,9 @@ struct Metadata {
     #[serde(alias = "element")]
     dtype: ElementType,
     elimination: Option<Elimination>,
+    /// Absent where the data had none, and in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feature_names: Option<Vec<String>>,
     format: u64,
     #[serde(alias = "image")]
     image_size: Option<[usize; 2]>,
@@ -109,6 +113,7 @@ impl Model {
             cleaned_fraction: self.diagnostics.cells.as_ref().map(|cells| cells.fraction),
             dtype: self.shape.element,
             elimination: cone.and_then(|cone| cone.elimination),
+            feature_names: self.feature_names.clone(),
             format: FORMAT,
             image_size: self.shape.image.map(|(height, width)| [height, width]),
             iterations: report.iterations.clone(),
@@ -138,7 +143,7 @@ impl Model {
         let Diagnostics { explained_variance, cutoffs, cells, .. } = &self.diagnostics;
         let (d, features, n) = (self.n_components(), self.n_features(), self.report.support.len());
         let le_bytes = |values: &[f64]| {
-            let mut bytes = Vec::with_capacity(values.len() * 8);
+            let mut bytes = memory::reserved(values.len() * 8);
             values.iter().for_each(|x| bytes.extend_from_slice(&x.to_le_bytes()));
             bytes
         };
@@ -169,7 +174,14 @@ impl Model {
             .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.clone(), bytes)?)))
             .collect::<std::result::Result<Vec<_>, safetensors::SafeTensorError>>()
             .map_err(unwritable)?;
-        let metadata = HashMap::from([(KEY.to_owned(), self.metadata().to_string())]);
+        let text = self.metadata().to_string();
+        if text.len() > most_metadata_bytes(features) {
+            return Err(Error::invalid_data(format!(
+                "the model cannot be written: its metadata have {} bytes",
+                text.len()
+            )));
+        }
+        let metadata = HashMap::from([(KEY.to_owned(), text)]);
         safetensors::serialize(views, Some(metadata)).map_err(unwritable)
     }
 
@@ -184,8 +196,13 @@ impl Model {
             .as_ref()
             .and_then(|m| m.get(KEY))
             .ok_or_else(|| not_a_model(format!("metadata key `{KEY}` is missing")))?;
-        let metadata: Value = serde_json::from_str(text).map_err(|e| not_a_model(format!("metadata: {e}")))?;
-        let format = metadata["format"].as_u64().ok_or_else(|| not_a_model("the format version is missing"))?;
+        let most = most_metadata_bytes(header.info("center").and_then(|info| info.shape.first()).copied().unwrap_or(0));
+        if text.len() > most {
+            return Err(not_a_model(format!("metadata of {} bytes, expected at most {most}", text.len())));
+        }
+        let invalid = |e: serde_json::Error| not_a_model(format!("metadata: {e}"));
+        let Version { format } = serde_json::from_str(text).map_err(invalid)?;
+        let format = format.ok_or_else(|| not_a_model("the format version is missing"))?;
         if !READ.contains(&format) {
             return Err(Error::invalid_data(format!(
                 "the model has format version {format}; this version of steradian reads {} to {}: use the one that wrote it",
@@ -193,10 +210,21 @@ impl Model {
                 READ.end()
             )));
         }
-        let metadata = Metadata::deserialize(metadata).map_err(|e| not_a_model(format!("metadata: {e}")))?;
+        let metadata: Metadata = serde_json::from_str(text).map_err(invalid)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| not_a_model(e.to_string()))?;
         Reader { tensors, metadata }.model()
     }
+}
+
+/// The format version alone, which decides how the rest is read.
+#[derive(Deserialize)]
+struct Version {
+    format: Option<u64>,
+}
+
+/// Largest size of the metadata of a model with this many features. JSON needs many times its size when it is read.
+fn most_metadata_bytes(features: usize) -> usize {
+    features.saturating_mul(256).saturating_add(4 << 20)
 }
 
 fn not_a_model(what: impl std::fmt::Display) -> Error {
@@ -250,7 +278,7 @@ impl Reader<'_> {
 
     fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
         let bytes = self.array(name, Dtype::F64, shape)?;
-        Ok(bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+        Ok(bytes.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))).collect_reserved())
     }
 
     fn optional(&self, name: &str, length: usize) -> Result<Option<Vec<f64>>> {
@@ -282,10 +310,13 @@ impl Reader<'_> {
             },
         };
         let extras = self.extras()?;
-        let support = self.array("support", Dtype::U8, &[samples])?.iter().map(|&active| active != 0).collect();
+        let support = self.support(samples)?;
         let cone = self.cone(&config, samples)?;
         let metadata = self.metadata;
-        Ok(Model {
+        if let Some(names) = metadata.feature_names.as_ref().filter(|names| names.len() != features) {
+            return Err(not_a_model(format!("`feature_names` has {} names for {features} features", names.len())));
+        }
+        let model = Model {
             config,
             shape: Shape {
                 samples,
@@ -293,6 +324,7 @@ impl Reader<'_> {
                 element: metadata.dtype,
                 image: metadata.image_size.map(|[height, width]| (height, width)),
             },
+            feature_names: metadata.feature_names,
             subspace,
             diagnostics,
             report: FitReport {
@@ -307,7 +339,21 @@ impl Reader<'_> {
                 warnings: metadata.warnings,
             },
             extras,
-        })
+        };
+        model.check().map_err(not_a_model)?;
+        Ok(model)
+    }
+
+    fn support(&self, samples: usize) -> Result<Vec<bool>> {
+        let bytes = self.array("support", Dtype::U8, &[samples])?;
+        if let Some(other) = bytes.iter().find(|byte| **byte > 1) {
+            return Err(not_a_model(format!("array `support` has the value {other}, expected 0 or 1")));
+        }
+        let (count, expected) = (bytes.iter().filter(|byte| **byte == 1).count(), self.metadata.n_support);
+        if count != expected {
+            return Err(not_a_model(format!("array `support` has {count} samples, but `n_support` is {expected}")));
+        }
+        Ok(bytes.iter().map(|&byte| byte == 1).collect())
     }
 
     /// The arrays of other crates.
@@ -317,8 +363,12 @@ impl Reader<'_> {
             let shape = self.tensors.tensor(name).map(|tensor| tensor.shape().to_vec()).unwrap_or_default();
             Ok(Extra { values: self.floats(name, &shape)?, shape })
         };
-        let others = self.tensors.names().into_iter().filter(|name| !own(name));
-        others.map(|name| Ok((name.to_owned(), extra(name)?))).collect()
+        let others = || self.tensors.names().into_iter().filter(|name| !own(name));
+        // A model that is written again has the names of format 2, and each of them once.
+        if let Some(name) = others().find(|name| ARRAYS.iter().any(|(current, _)| current == name)) {
+            return Err(not_a_model(format!("array `{name}` is not one of format {}", self.metadata.format)));
+        }
+        others().map(|name| Ok((name.to_owned(), extra(name)?))).collect()
     }
 
     fn config(&self, center: &[f64]) -> Result<Config> {
@@ -342,10 +392,14 @@ impl Reader<'_> {
             return Ok(None);
         }
         let bytes = self.array("tau", Dtype::I64, &[samples])?;
-        let tau = bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect();
+        let tau: Vec<i64> =
+            bytes.chunks_exact(8).map(|b| i64::from_le_bytes(b.try_into().expect("eight bytes"))).collect_reserved();
         let pivot = self.metadata.pivot.ok_or_else(|| not_a_model("metadata: `pivot` is missing"))?;
         if pivot >= samples {
             return Err(not_a_model(format!("pivot {pivot} of {samples} samples")));
+        }
+        if let Some(least) = self.metadata.tau_min.filter(|least| *least != tau[pivot]) {
+            return Err(not_a_model(format!("`tau_min` is {least}, but tau of the pivot is {}", tau[pivot])));
         }
         let angle = ["max_angle", "angle"].iter().find_map(|name| self.metadata.parameters.get(*name)?.as_f64());
         Ok(Some(ConeReport {

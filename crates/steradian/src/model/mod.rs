@@ -6,6 +6,7 @@
 //! | Q' | `subspace.components` | d x D, rows orthonormal |
 
 pub(crate) mod apply;
+pub(crate) mod check;
 pub(crate) mod diagnosis;
 pub(crate) mod extras;
 pub(crate) mod file;
@@ -117,6 +118,8 @@ pub struct Model {
     pub config: Config,
     /// The shape of the data of the fit.
     pub shape: Shape,
+    /// The names of the features, D of them; `None` if the data of the fit had none.
+    pub feature_names: Option<Vec<String>>,
     /// The subspace.
     pub subspace: Subspace,
     /// The scales by which samples and cells are classified.
@@ -125,6 +128,12 @@ pub struct Model {
     pub report: FitReport,
     /// Arrays of other crates, by name.
     pub extras: BTreeMap<String, Extra>,
+}
+
+impl AsMut<Self> for Model {
+    fn as_mut(&mut self) -> &mut Self {
+        self
+    }
 }
 
 impl Model {

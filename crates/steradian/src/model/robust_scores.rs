@@ -10,6 +10,7 @@
 //! projection. Cost: [`STEPS`] times 2 D (d^2 + d) flops per sample.
 
 use crate::error::Result;
+use crate::kernel::panel::is_safe_square;
 use crate::numeric::linalg::{Matrix, symmetric_eigen};
 use crate::numeric::statistics::{NORMAL_MAD, median};
 
@@ -68,8 +69,10 @@ pub(crate) fn robust_scores(
     Ok(())
 }
 
+/// The norm of some values; squares of large values overflow.
 fn norm(values: &[f64]) -> f64 {
-    values.iter().map(|x| x * x).sum::<f64>().sqrt()
+    let square = values.iter().map(|x| x * x).sum::<f64>();
+    if is_safe_square(square) { square.sqrt() } else { values.iter().fold(0.0, |norm, x| f64::hypot(norm, *x)) }
 }
 
 /// Directions that have almost no weight keep their scores.

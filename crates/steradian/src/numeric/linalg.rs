@@ -3,24 +3,64 @@
 //! Each product of faer runs on one thread. Parallel functions divide the work into fixed panels, so that results are
 //! bitwise identical for any number of threads.
 
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef, Par, Spec};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Rows per task of a tall matrix; fixed, so that sums over panels are bitwise reproducible.
 const PANEL_ROWS: usize = 1024;
 /// Rows per task of a product whose rows are independent of each other.
 pub(super) const PRODUCT_ROWS: usize = 128;
 
+/// Operations of a product above which faer packs its factors into panels, in buffers of each thread.
+const PACKED_PRODUCT: usize = 16 * 16 * 16;
+/// Bytes of these buffers: two of 2 MiB, the size of the last cache where faer does not know it.
+pub(crate) const PACKING_BYTES: u64 = 4 << 20;
+
+/// True if a product of this size is packed.
+pub(crate) fn packs(rows: usize, columns: usize, depth: usize) -> bool {
+    rows.saturating_mul(columns).saturating_mul(depth) > PACKED_PRODUCT
+}
+
 /// A dense f64 matrix in row-major order.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedMatrix")]
 pub struct Matrix {
     rows: usize,
     columns: usize,
     data: Vec<f64>,
+}
+
+/// A matrix as it is read from bytes, before the number of its entries is checked.
+#[derive(Deserialize)]
+struct UncheckedMatrix {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl TryFrom<UncheckedMatrix> for Matrix {
+    type Error = String;
+
+    fn try_from(UncheckedMatrix { rows, columns, data }: UncheckedMatrix) -> std::result::Result<Self, String> {
+        match rows.checked_mul(columns) {
+            Some(count) if count == data.len() => Ok(Self { rows, columns, data }),
+            _ => Err(format!("a {rows} x {columns} matrix has {} entries", data.len())),
+        }
+    }
+}
+
+impl Clone for Matrix {
+    fn clone(&self) -> Self {
+        Self { rows: self.rows, columns: self.columns, data: memory::copied(&self.data) }
+    }
 }
 
 impl Matrix {
@@ -78,22 +118,24 @@ impl Matrix {
         if count == self.columns {
             return self.clone();
         }
-        let mut data = Vec::with_capacity(self.rows * count);
+        let mut data = memory::reserved(self.rows * count);
         (0..self.rows).for_each(|i| data.extend_from_slice(&self.row(i)[..count]));
         Self { rows: self.rows, columns: count, data }
     }
 
     /// This matrix with the columns of another one appended on the right.
     pub(crate) fn beside(&self, right: &Self) -> Self {
-        let rows = (0..self.rows).flat_map(|i| self.row(i).iter().chain(right.row(i)).copied());
-        Self { rows: self.rows, columns: self.columns + right.columns, data: rows.collect() }
+        let columns = self.columns + right.columns;
+        let mut data = memory::reserved(self.rows * columns);
+        (0..self.rows).for_each(|i| data.extend(self.row(i).iter().chain(right.row(i)).copied()));
+        Self { rows: self.rows, columns, data }
     }
 
     /// The transpose, as a copy.
     pub fn transposed(&self) -> Self {
         /// Rows per step, so that cache lines read for one column are still in cache for the next.
         const ROWS: usize = 64;
-        let mut data = vec![0.0; self.data.len()];
+        let mut data = memory::filled(self.data.len(), 0.0);
         for start in (0..self.rows).step_by(ROWS) {
             let end = (start + ROWS).min(self.rows);
             for (j, column) in data.chunks_exact_mut(self.rows.max(1)).enumerate() {
@@ -146,10 +188,11 @@ impl std::ops::IndexMut<(usize, usize)> for Matrix {
 /// copies it and interrupts the other cores (TLB shootdown), page by page.
 pub(crate) fn zeroed(length: usize) -> Vec<f64> {
     const TOUCH: usize = 1 << 15;
-    let mut zeros = vec![0.0; length];
-    if length > TOUCH {
-        zeros.par_chunks_mut(TOUCH).for_each(|part| part.fill(0.0));
+    if length <= TOUCH {
+        return vec![0.0; length];
     }
+    let mut zeros = memory::reserved(length);
+    zeros.par_extend(rayon::iter::repeat_n(0.0, length).with_min_len(TOUCH));
     zeros
 }
 
@@ -258,20 +301,35 @@ pub fn symmetric_eigen(a: &Matrix) -> Result<(Vec<f64>, Matrix)> {
     }
     if a.data.iter().any(|x| !x.is_finite()) {
         return Err(Error::invalid_data(
-            "the sums of squares of the data overflow f64; scale the data to below 1e150 in magnitude",
+            "the sums of squares of the data are not finite, because cells are too far apart in magnitude or the data changed \
+             during the fit; remove outlying cells, or fit data that do not change",
         ));
     }
-    let eigen = a.view().0.self_adjoint_eigen(faer::Side::Lower).map_err(|e| {
+    let workspace = self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, Par::Seq, Spec::default());
+    let bytes = workspace.unaligned_bytes_required();
+    let mut workspace = MemBuffer::try_new(workspace).unwrap_or_else(|_| memory::fail(bytes));
+    // Column j of the vectors is row j of this buffer.
+    let (mut vectors, mut values) = (memory::filled(n * n, 0.0), vec![0.0; n]);
+    self_adjoint_evd(
+        a.view().0,
+        DiagMut::from_slice_mut(&mut values),
+        Some(MatMut::from_column_major_slice_mut(&mut vectors, n, n)),
+        Par::Seq,
+        MemStack::new(&mut workspace),
+        Spec::default(),
+    )
+    .map_err(|e| {
         Error::invalid_data(format!("the eigenvalue solver did not converge for a {n} x {n} matrix ({e:?})"))
     })?;
-    let (values, vectors) = (eigen.S(), eigen.U());
+    drop(workspace);
     let mut out = Matrix::zeros(n, n);
     for i in 0..n {
         for j in 0..n {
-            out[(i, j)] = vectors[(i, n - 1 - j)];
+            out[(i, j)] = vectors[(n - 1 - j) * n + i];
         }
     }
-    Ok(((0..n).map(|j| values[n - 1 - j]).collect(), out))
+    values.reverse();
+    Ok((values, out))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::linalg::Matrix;
+use crate::memory::{self, CollectReserved};
 
 /// The purpose of random numbers; each has its own stream.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +30,8 @@ pub enum Stream {
     Scores = 8,
     /// The samples for statistics of features.
     Statistics = 9,
+    /// The samples whose digest identifies data.
+    Fingerprint = 10,
 }
 
 /// The generator of a stream.
@@ -43,7 +46,7 @@ const BLOCK: usize = 1 << 15;
 
 /// A matrix of standard normal values, drawn on the current thread pool.
 pub fn normal_matrix(rows: usize, columns: usize, seed: u64, stream: Stream) -> Matrix {
-    let mut data = vec![0.0; rows * columns];
+    let mut data = memory::filled(rows * columns, 0.0);
     data.par_chunks_mut(BLOCK).enumerate().for_each(|(block, numbers)| {
         let mut generator = generator(seed, stream);
         // Far more words than a block can use.
@@ -108,7 +111,7 @@ impl RandomSubset {
 
 fn draw(n: usize, count: usize, mut generator: ChaCha8Rng) -> Vec<usize> {
     if count >= n {
-        return (0..n).collect();
+        return (0..n).collect_reserved();
     }
     // Floyd's algorithm: every subset is equally likely, and memory is proportional to the subset.
     let mut chosen = std::collections::BTreeSet::new();

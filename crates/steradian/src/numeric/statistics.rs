@@ -6,7 +6,10 @@
 //! | least-variance window | location and scale of the h consecutive order statistics with the least variance (univariate MCD, Rousseeuw 1984) |
 //! | shortest window | midpoint and half length of the shortest interval that contains h values |
 
+use crate::memory::{self, CollectReserved};
 use serde::{Deserialize, Serialize};
+
+use super::magnitude::{exponent, times_power_of_two};
 
 /// Ratio of the standard deviation to the MAD of a normal distribution.
 pub(crate) const NORMAL_MAD: f64 = 1.4826;
@@ -31,8 +34,8 @@ pub(crate) fn robust_scale(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
-    let middle = median(values.to_vec());
-    let mad = NORMAL_MAD * median(values.iter().map(|y| (y - middle).abs()).collect());
+    let middle = median(memory::copied(values));
+    let mad = NORMAL_MAD * median(values.iter().map(|y| (y - middle).abs()).collect_reserved());
     trimmed(values, LocationScale { location: middle, scale: mad }, 2).scale
 }
 
@@ -68,34 +71,43 @@ pub(crate) fn least_variance_window(sorted: &[f64], h: usize) -> LocationScale {
     // A longer window than this has more variance than the shortest one, for any values inside. Without such windows,
     // far outliers do not enter the running sums and cause no cancellation.
     let reach = shortest * (h as f64 / 2.0).sqrt().max(1.0);
-    let starts: Vec<usize> = (0..=n - h).filter(|&start| range(start) <= reach).collect();
-    let (first, last) = (starts[0], starts[starts.len() - 1]);
     let origin = sorted[n / 2]; // in every window
-    let mut sums = vec![(0.0, 0.0)];
-    let (mut total, mut squares) = (0.0, 0.0);
-    for y in &sorted[first..last + h] {
-        let z = y - origin;
-        total += z;
-        squares += z * z;
-        sums.push((total, squares));
-    }
+    let Some(first) = (0..=n - h).find(|&start| range(start) <= reach).filter(|_| reach.is_finite()) else {
+        // Every window has a value that is not finite: the values have no finite scale.
+        return LocationScale { location: origin, scale: f64::INFINITY };
+    };
+    // In units of a power of two near the length of a window, squares neither overflow nor underflow.
+    let power = exponent(reach).unwrap_or(0);
+    // Sums over the values before and up to the end of a window, each from `first` on.
+    let add = |(total, squares): (f64, f64), y: &f64| {
+        let z = times_power_of_two(y - origin, -power);
+        (total + z, squares + z * z)
+    };
+    let mut from = (0.0, 0.0);
+    let mut to = sorted[first..first + h].iter().fold((0.0, 0.0), add);
     let size = h as f64;
     let mut best = (f64::INFINITY, 0.0);
-    for start in starts {
-        let (from, to) = (sums[start - first], sums[start - first + h]);
+    for start in first..=n - h {
+        if start > first {
+            from = add(from, &sorted[start - 1]);
+            to = add(to, &sorted[start + h - 1]);
+        }
+        if range(start) > reach {
+            continue;
+        }
         let mean = (to.0 - from.0) / size;
         let variance = ((to.1 - from.1) / size - mean * mean).max(0.0);
         if variance < best.0 {
             best = (variance, mean);
         }
     }
-    let scale = if shortest == 0.0 { 0.0 } else { best.0.sqrt() };
-    LocationScale { location: origin + best.1, scale }
+    let scale = if shortest == 0.0 { 0.0 } else { times_power_of_two(best.0.sqrt(), power) };
+    LocationScale { location: origin + times_power_of_two(best.1, power), scale }
 }
 
 /// The shortest window with `h` of some values: its midpoint, and its half length made consistent for normal values.
 pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> LocationScale {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let length = |start: usize| values[start + h - 1] - values[start];
     let mut best = 0;
     for start in 1..=values.len() - h {
@@ -109,7 +121,7 @@ pub(crate) fn shortest_window(mut values: Vec<f64>, h: usize) -> LocationScale {
 /// Location and scale of the majority of some values, efficient for normal ones: four rounds of trimming from the
 /// least-variance half.
 pub(crate) fn bulk(mut values: Vec<f64>) -> LocationScale {
-    values.sort_by(f64::total_cmp);
+    values.sort_unstable_by(f64::total_cmp);
     let h = values.len() / 2 + 1;
     let half = least_variance_window(&values, h.min(values.len()));
     // Variance of the middle half of a standard normal distribution.
@@ -189,6 +201,20 @@ mod tests {
         let table = [(1, 5.023886), (2, 7.377759), (3, 9.348404), (5, 12.832502), (10, 20.483177), (50, 71.420195)];
         for (degrees, expected) in table {
             assert!((chi_square_quantile(0.975, degrees) - expected).abs() < 1e-5, "{degrees}");
+        }
+    }
+
+    #[test]
+    fn values_near_the_ends_of_f64_have_a_scale() {
+        let huge = [-1.7e308, 1.0, 2.0, 3.0, 4.0, 1.7e308];
+        assert!((least_variance_window(&huge, 4).scale - 1.25f64.sqrt()).abs() < 1e-12);
+        let none = [f64::NEG_INFINITY, f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY];
+        assert_eq!(least_variance_window(&none, 3).scale, f64::INFINITY);
+        let nan = [1.0, f64::NAN, f64::NAN];
+        assert_eq!(least_variance_window(&nan, 2).scale, f64::INFINITY);
+        for scale in [1e-300, 1e300] {
+            let values = [1.0, 2.0, 3.0, 9.0].map(|x| x * scale);
+            assert!((least_variance_window(&values, 3).scale / scale - (2.0f64 / 3.0).sqrt()).abs() < 1e-12);
         }
     }
 

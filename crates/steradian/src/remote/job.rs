@@ -7,11 +7,12 @@
 //! aligned to the grid of all data can use that grid ([`Job::sum_leaves`]): then the total does not depend on the
 //! bounds of the parts, either.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::partial_result::PartialResult;
 use super::registry::{self, AnyFold};
-use super::steps::{RowOp, apply, steps};
+use super::steps::{ReadSteps, RowOp, apply, indices_after, steps};
 use crate::codec::{digest_bytes, split_bytes, to_bytes};
 use crate::data::source::Source;
 use crate::data::view::OffsetSource;
@@ -129,9 +130,11 @@ impl<'a> Job<'a> {
     /// # Errors
     /// Those of the fold and of the source.
     pub fn sum(&self, part: &dyn Source, first: usize, runner: &Local) -> Result<PartialResult> {
-        let rows = first..first + part.shape().samples;
+        let rows = rows_of(part, first)?;
+        let indices = indices_after(&self.steps, rows.clone());
         let mut partial = None;
         apply(&self.steps, &OffsetSource::new(part, first), first, &mut |source| {
+            self.fold().check_job(source.shape(), &indices)?;
             partial = Some(self.fold().sum(self.id, rows.clone(), source, runner)?);
             Ok(())
         })?;
@@ -151,7 +154,8 @@ impl<'a> Job<'a> {
                  its own grid",
             ));
         }
-        let rows = first..first + part.shape().samples;
+        let rows = rows_of(part, first)?;
+        self.fold().check_job(part.shape(), &rows)?;
         self.fold().sum_leaves(self.id, rows, samples, &OffsetSource::by_sample_index(part, first), runner)
     }
 
@@ -174,7 +178,8 @@ impl<'a> Job<'a> {
                 right.rows()
             )));
         }
-        self.fold().merge(self.id, left, right)
+        let indices = |partial: &PartialResult| indices_after(&self.steps, partial.rows());
+        self.fold().merge(self.id, (left, indices(left)), (right, indices(right)))
     }
 
     /// Merges the partial results of all parts pairwise, level by level, until one is left. The last one of an odd
@@ -204,8 +209,18 @@ impl<'a> Job<'a> {
                 total.rows()
             )));
         }
-        fold.finish(total.state::<F>()?.total(fold)?)
+        let state = total.state(fold, &indices_after(&self.steps, total.rows()))?;
+        fold.finish(state.total(fold)?)
     }
+}
+
+/// The indices of the rows of a part.
+fn rows_of(part: &dyn Source, first: usize) -> Result<Range<usize>> {
+    let samples = part.shape().samples;
+    let end = first.checked_add(samples).filter(|end| *end <= usize::MAX / 4);
+    end.map(|end| first..end).ok_or_else(|| {
+        Error::invalid_argument(format!("{samples} rows from row {first} on exceed the largest number of rows"))
+    })
 }
 
 impl Job<'static> {
@@ -223,7 +238,11 @@ impl Job<'static> {
                  machines"
             )));
         }
-        let ((steps, name), fold): ((Vec<RowOp<'static>>, String), _) = split_bytes(rest, "a job")?;
-        Ok(Self { steps, fold: JobFold::Owned(registry::read(&name, fold)?), id: digest_bytes(bytes) })
+        let ((steps, name), fold): ((ReadSteps, String), _) = split_bytes(rest, "a job")?;
+        Ok(Self {
+            steps: steps.checked()?,
+            fold: JobFold::Owned(registry::read(&name, fold)?),
+            id: digest_bytes(bytes),
+        })
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{from_bytes, size_in_bytes, split_bytes, to_bytes};
+use crate::codec::{from_bytes, inconsistent, size_in_bytes, split_bytes, to_bytes};
 use crate::engine::fold::Fold;
 use crate::engine::forest::Forest;
 use crate::error::{Error, Result};
@@ -30,6 +30,20 @@ pub(crate) enum PartialState<A> {
 }
 
 impl<A> PartialState<A> {
+    /// Rejects a state that is not one of this fold over the samples with these indices.
+    fn check<F: Fold<Accumulator = A>>(&self, fold: &F, samples: &Range<usize>) -> Result<()> {
+        match self {
+            Self::Own(total) => fold.check_accumulator(total, samples),
+            Self::Leaves(forest) => {
+                forest.check(fold)?;
+                match forest.covers(samples) {
+                    true => Ok(()),
+                    false => Err(inconsistent(format!("its leaves are not those of the samples {samples:?}"))),
+                }
+            }
+        }
+    }
+
     /// Merges with the state of later rows.
     pub(crate) fn merge<F: Fold<Accumulator = A>>(self, later: Self, fold: &F) -> Result<Self> {
         match (self, later) {
@@ -70,7 +84,7 @@ impl std::fmt::Debug for PartialContent {
 trait AnyPartialState: Send + Sync {
     /// Serializes job, rows and state together, so that a large state is written once.
     fn bytes(&self, job: u64, rows: &Range<usize>) -> Result<Vec<u8>>;
-    fn size(&self) -> usize;
+    fn n_bytes(&self) -> usize;
     fn any(&self) -> &dyn Any;
 }
 
@@ -79,7 +93,7 @@ impl<A: Serialize + Send + Sync + 'static> AnyPartialState for PartialState<A> {
         to_bytes(&(job, rows, self))
     }
 
-    fn size(&self) -> usize {
+    fn n_bytes(&self) -> usize {
         size_in_bytes(self)
     }
 
@@ -93,17 +107,21 @@ impl PartialResult {
         Self { job, rows, content: Arc::new(PartialContent::State(Box::new(state))) }
     }
 
-    /// The state, if it is of this fold.
-    pub(crate) fn state<F: Fold>(&self) -> Result<PartialState<F::Accumulator>> {
-        match &*self.content {
+    /// The state, if it is one of this fold over the samples with these indices.
+    pub(crate) fn state<F: Fold>(&self, fold: &F, samples: &Range<usize>) -> Result<PartialState<F::Accumulator>> {
+        let state = match &*self.content {
             PartialContent::State(state) => match (**state).any().downcast_ref::<PartialState<F::Accumulator>>() {
-                Some(state) => Ok(state.clone()),
-                None => Err(Error::invalid_argument(
-                    "the partial result belongs to a pass of another kind; use one of this job",
-                )),
+                Some(state) => state.clone(),
+                None => {
+                    return Err(Error::invalid_argument(
+                        "the partial result belongs to a pass of another kind; use one of this job",
+                    ));
+                }
             },
-            PartialContent::Bytes(bytes) => from_bytes(bytes, "a partial result"),
-        }
+            PartialContent::Bytes(bytes) => from_bytes(bytes, "a partial result")?,
+        };
+        state.check(fold, samples)?;
+        Ok(state)
     }
 
     /// Rejects a partial result of another job.
@@ -122,9 +140,9 @@ impl PartialResult {
     }
 
     /// Approximate size in bytes.
-    pub fn size(&self) -> usize {
+    pub fn n_bytes(&self) -> usize {
         match &*self.content {
-            PartialContent::State(state) => (**state).size(),
+            PartialContent::State(state) => (**state).n_bytes(),
             PartialContent::Bytes(bytes) => bytes.len(),
         }
     }
@@ -145,7 +163,10 @@ impl PartialResult {
     /// # Errors
     /// For bytes that are no partial result.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let ((job, rows), content) = split_bytes(bytes, "a partial result")?;
+        let ((job, rows), content): ((u64, Range<usize>), _) = split_bytes(bytes, "a partial result")?;
+        if rows.start > rows.end || rows.end > usize::MAX / 4 {
+            return Err(inconsistent(format!("its rows are {rows:?}")));
+        }
         Ok(Self { job, rows, content: Arc::new(PartialContent::Bytes(content.to_vec())) })
     }
 }

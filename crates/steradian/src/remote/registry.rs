@@ -5,16 +5,19 @@ use std::sync::Arc;
 
 use super::partial_result::{PartialResult, PartialState};
 use crate::codec::{from_bytes, to_bytes};
-use crate::data::source::Source;
+use crate::data::source::{Shape, Source};
 use crate::engine::fold::Fold;
 use crate::engine::grid::Grid;
 use crate::engine::local::Local;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, ColumnMeans, ConeSizes, DigitCounts, Distances, MaxOutlyingness, OperatorProduct, Projection,
-    Scatter, SelectColumns, SelectRows, SpatialGradient,
+    AnchorCounts, ColumnMeans, ConeSizes, DataCheck, DigitCounts, Distances, MaxOutlyingness, OperatorProduct,
+    Projection, Scatter, SelectColumns, SelectRows, SpatialGradient,
 };
+
+/// A partial result, and the indices that its samples have in the pass.
+type Part<'a> = (&'a PartialResult, Range<usize>);
 
 /// A fold of any type.
 pub(super) trait AnyFold: Sync {
@@ -23,6 +26,9 @@ pub(super) trait AnyFold: Sync {
 
     /// Serializes the fold for [`read`].
     fn bytes(&self) -> Result<Vec<u8>>;
+
+    /// Rejects a fold that does not agree with the data, as in [`Fold::check`].
+    fn check_job(&self, shape: &Shape, samples: &Range<usize>) -> Result<()>;
 
     /// Rows per leaf of the grid, for data of this shape.
     fn leaf_rows(&self, samples: usize, features: usize) -> usize;
@@ -40,8 +46,8 @@ pub(super) trait AnyFold: Sync {
         runner: &Local,
     ) -> Result<PartialResult>;
 
-    /// Merges two partial results of adjacent rows, the earlier rows first.
-    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult>;
+    /// Merges two partial results of adjacent rows, the earlier rows first; each with the indices of its samples.
+    fn merge(&self, job: u64, left: Part<'_>, right: Part<'_>) -> Result<PartialResult>;
 }
 
 impl<F: Fold> AnyFold for F {
@@ -51,6 +57,10 @@ impl<F: Fold> AnyFold for F {
 
     fn bytes(&self) -> Result<Vec<u8>> {
         to_bytes(self)
+    }
+
+    fn check_job(&self, shape: &Shape, samples: &Range<usize>) -> Result<()> {
+        self.check(shape, samples)
     }
 
     fn leaf_rows(&self, samples: usize, features: usize) -> usize {
@@ -87,8 +97,8 @@ impl<F: Fold> AnyFold for F {
         Ok(PartialResult::new::<F>(job, rows, PartialState::Leaves(forest)))
     }
 
-    fn merge(&self, job: u64, left: &PartialResult, right: &PartialResult) -> Result<PartialResult> {
-        let state = left.state::<F>()?.merge(right.state::<F>()?, self)?;
+    fn merge(&self, job: u64, (left, earlier): Part<'_>, (right, later): Part<'_>) -> Result<PartialResult> {
+        let state = left.state(self, &earlier)?.merge(right.state(self, &later)?, self)?;
         Ok(PartialResult::new::<F>(job, left.rows().start..right.rows().end, state))
     }
 }
@@ -110,6 +120,7 @@ macro_rules! registry {
 
 registry![
     ColumnMeans<'static>,
+    DataCheck,
     SelectColumns,
     DigitCounts<'static>,
     SpatialGradient<'static>,

@@ -24,6 +24,7 @@ pub trait Dispatch: Sync {
 pub struct RemoteSource<'a> {
     dispatch: &'a dyn Dispatch,
     shape: Shape,
+    feature_names: Option<Vec<String>>,
     fetched: Mutex<Arc<FetchedRows>>,
 }
 
@@ -38,7 +39,13 @@ impl<'a> RemoteSource<'a> {
     /// A source of this shape whose rows `dispatch` fetches.
     pub fn new(dispatch: &'a dyn Dispatch, shape: Shape) -> Self {
         let fetched = Mutex::new(Arc::new(FetchedRows { places: HashMap::new(), rows: None }));
-        Self { dispatch, shape, fetched }
+        Self { dispatch, shape, feature_names: None, fetched }
+    }
+
+    /// The source with names of its features, one per feature.
+    #[must_use]
+    pub fn with_feature_names(self, names: Vec<String>) -> Self {
+        Self { feature_names: Some(names), ..self }
     }
 
     /// The connection to the processes that hold the rows.
@@ -73,6 +80,10 @@ impl<'a> RemoteSource<'a> {
 impl Source for RemoteSource<'_> {
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.feature_names.as_ref()?.get(feature).cloned()
     }
 
     fn prefetch(&self, samples: &[usize]) -> Result<()> {

@@ -24,9 +24,10 @@ use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
     AnchorCounts, Anchors, CONE_TILE_ROWS, Coefficients, ConeCounts, ConePredicate, NeighborCounts, OperatorProduct,
-    Projection, Units, WeightedRows, exact_cosine,
+    Projection, ProjectionUnits, WeightedRows, exact_cosine,
 };
 use crate::kernel::operand::Precision;
+use crate::memory::{self, CollectReserved};
 use crate::numeric::linalg::Matrix;
 
 /// Margin below the threshold, so that exact ties are inside on every CPU.
@@ -103,7 +104,7 @@ impl ConeTotals {
     fn all(counts: NeighborCounts) -> Result<Self> {
         let n = counts.active.len() as i64;
         let tau_of = |(&inside, &active): (&u32, &bool)| if active { n - i64::from(inside) } else { n + 1 };
-        let tau: Vec<i64> = counts.neighbors.iter().zip(&counts.active).map(tau_of).collect();
+        let tau = counts.neighbors.iter().zip(&counts.active).map(tau_of).collect_reserved();
         let least = *tau.iter().min().expect("at least two samples");
         if least > n {
             return Err(Error::invalid_data(
@@ -173,7 +174,7 @@ impl ConeInput<'_> {
         active: &[bool],
         runner: &impl Runner,
     ) -> Result<Vec<bool>> {
-        let mut support = vec![false; active.len()];
+        let mut support = memory::filled(active.len(), false);
         let active_samples = (0..active.len()).filter(|&j| active[j]);
         if let Some(cosines) = self.cosines {
             let row = cosines.row(pivot);
@@ -196,7 +197,7 @@ impl ConeInput<'_> {
     fn cosines_to(&self, samples: &[usize], runner: &impl Runner) -> Result<(Matrix, Vec<bool>)> {
         let units = unit_directions(samples, self.center, self.source)?;
         let found = runner.run(
-            &Projection::new(self.directions(), &units, Units::Direction, Precision::Double, self.element()),
+            &Projection::new(self.directions(), &units, ProjectionUnits::Direction, Precision::Double, self.element()),
             self.source,
         )?;
         let mut cosines = Matrix::zeros(samples.len(), found.active.len());
@@ -224,13 +225,13 @@ fn half_cone(cosine: Cosine, directed: &ConeInput<'_>, runner: &impl Runner) -> 
         // Rows of the matrix if it is in memory, else one pass per group.
         let (rows, active) = match (directed.cosines, directed.active) {
             (Some(cosines), Some(active)) => {
-                let rows = cosines.data()[start * n..][..samples.len() * n].to_vec();
+                let rows = memory::copied(&cosines.data()[start * n..][..samples.len() * n]);
                 (Matrix::from_vec(samples.len(), n, rows), active.to_vec())
             }
             _ => directed.cosines_to(&samples, runner)?,
         };
         for (row, _) in samples.iter().enumerate().filter(|(_, sample)| active[**sample]) {
-            let mut values: Vec<f64> = (0..n).filter(|&j| active[j]).map(|j| folded(rows[(row, j)])).collect();
+            let mut values = (0..n).filter(|&j| active[j]).map(|j| folded(rows[(row, j)])).collect_reserved();
             let half = values.len().div_ceil(2) - 1;
             let (_, value, _) = values.select_nth_unstable_by(half, |a, b| b.total_cmp(a));
             widest = widest.max(*value);
@@ -257,6 +258,7 @@ fn densest(samples: &[usize], directed: &ConeInput<'_>, runner: &impl Runner) ->
         densities.extend((0..group.len()).map(|c| (0..z.rows()).map(|j| z[(j, c)] * units[(j, c)]).sum::<f64>()));
     }
     let largest = densities.iter().fold(0.0f64, |m, d| m.max(*d));
-    let first = densities.iter().position(|d| *d >= largest * (1.0 - DENSITY_TIE)).expect("at least one sample");
+    // Without a largest density, which only data that change during the fit can cause, the first sample is as good.
+    let first = densities.iter().position(|d| *d >= largest * (1.0 - DENSITY_TIE)).unwrap_or(0);
     Ok(samples[first])
 }

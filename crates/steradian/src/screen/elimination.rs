@@ -31,10 +31,11 @@ use crate::data::source::{Shape, Source};
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
-    AnchorCounts, Anchors, Coefficients, ConePredicate, ConeSizes, OperatorProduct, Projection, SelectRows, Units,
-    WeightedRows,
+    AnchorCounts, Anchors, Coefficients, ConePredicate, ConeSizes, OperatorProduct, Projection, ProjectionUnits,
+    SelectRows, WeightedRows,
 };
 use crate::kernel::operand::Precision;
+use crate::memory::{self, CollectReserved};
 use crate::numeric::random::{Stream, nth_subsample};
 
 /// Largest number of operations of an exact count: about one minute at 1e11 operations per second, which two cores of
@@ -102,15 +103,15 @@ fn within_budget<R: Runner>(
     runner: &R,
 ) -> Result<Eliminated> {
     let n = source.shape().samples;
-    let candidates = (0..n).map(|sample| Candidate { sample, ..Candidate::default() }).collect();
+    let candidates = (0..n).map(|sample| Candidate { sample, ..Candidate::default() }).collect_reserved();
     let mut search = Search {
         rule,
         source,
         seed,
         runner,
         candidates,
-        remaining: vec![true; n],
-        tau: vec![0; n],
+        remaining: memory::filled(n, true),
+        tau: memory::filled(n, 0),
         leaders: Vec::new(),
         anchors: 0,
         pairs: 0.0,
@@ -119,7 +120,7 @@ fn within_budget<R: Runner>(
     let active = search.first_round()?;
     search.rounds()?;
     let counted = search.recount()?;
-    let least = counted.iter().map(|&i| search.tau[i]).min().expect("the leader is counted");
+    let least = counted.iter().map(|&i| search.tau[i]).min().ok_or_else(no_candidate)?;
     let tied: Vec<usize> = counted.iter().copied().filter(|&i| search.tau[i] == least).collect();
     let report = Elimination {
         failure_probability: FAILURE_PROBABILITY,
@@ -148,6 +149,11 @@ struct Candidate {
     losses: u32,
     /// Number of anchors inside its own cone and outside the leader's.
     wins: u32,
+}
+
+/// A leader is never eliminated, unless the data change.
+fn no_candidate() -> Error {
+    Error::invalid_data("the data changed during the fit: no sample remained as the pivot; fit data that do not change")
 }
 
 /// State of the search for the pivot.
@@ -198,7 +204,7 @@ impl<R: Runner> Search<'_, R> {
         let (mut m, mut idle) = (ANCHORS, 0);
         while self.candidates.len() as f64 * n > self.pairs && self.pairs < self.budget && idle < MAX_IDLE_ANCHORS {
             let before = self.candidates.len();
-            let leader = self.leader();
+            let leader = self.leader()?;
             m = m.max((ANCHORS as f64 * n / before as f64) as usize);
             m = m.min(self.anchors_at_once()).min(self.samples());
             self.compare(Some(leader), m)?;
@@ -213,9 +219,9 @@ impl<R: Runner> Search<'_, R> {
     }
 
     /// The candidate with the fewest anchors outside its cone in all rounds so far.
-    fn leader(&self) -> usize {
+    fn leader(&self) -> Result<usize> {
         let first = self.candidates.iter().min_by_key(|candidate| (candidate.outside, candidate.sample));
-        first.expect("a leader is never eliminated").sample
+        first.map(|candidate| candidate.sample).ok_or_else(no_candidate)
     }
 
     /// Compares all candidates on newly drawn anchors. Returns the mask of the candidates that are active. Two passes.
@@ -227,7 +233,7 @@ impl<R: Runner> Search<'_, R> {
         let anchors = self.anchors(&indices, leader)?;
         let found = self.runner.run(&AnchorCounts::new(self.rule, &anchors, &self.remaining), self.source)?;
         let near_leader = anchors.near_leader() as u32;
-        let mut active = vec![false; n];
+        let mut active = memory::filled(n, false);
         for ((candidate, [near, far]), has_direction) in self.candidates.iter_mut().zip(found.inside).zip(found.active)
         {
             active[candidate.sample] = has_direction;
@@ -263,10 +269,10 @@ impl<R: Runner> Search<'_, R> {
     /// as many pairs as the rounds used. Returns the counted samples in increasing order.
     fn recount(&mut self) -> Result<Vec<usize>> {
         let n = self.samples() as f64;
-        for candidate in self.candidates.clone() {
+        for candidate in memory::copied(&self.candidates) {
             self.tau[candidate.sample] = self.estimate(&candidate);
         }
-        let remaining: Vec<usize> = self.candidates.iter().map(|candidate| candidate.sample).collect();
+        let remaining = self.candidates.iter().map(|candidate| candidate.sample).collect_reserved();
         if remaining.len() <= MAX_DIRECT_RECOUNT {
             self.count_against_all(&remaining)?;
             return Ok(remaining);
@@ -277,7 +283,7 @@ impl<R: Runner> Search<'_, R> {
             self.count_against_all(&shell.alone)?;
             return Ok(remaining);
         }
-        let mut best: Vec<(u32, usize)> = self.candidates.iter().map(|c| (c.outside, c.sample)).collect();
+        let mut best = self.candidates.iter().map(|c| (c.outside, c.sample)).collect_reserved();
         best.sort_unstable();
         best.truncate((self.pairs / n) as usize);
         let leaders = self.leaders.iter().map(|(leader, _)| *leader);
@@ -303,7 +309,7 @@ impl<R: Runner> Search<'_, R> {
     /// Counts tau of the candidates near the axis of a shell against the samples that are undecided for them.
     fn count_against_shell(&mut self, shell: &Shell) -> Result<()> {
         let n = self.samples();
-        let mut near_axis = vec![false; n];
+        let mut near_axis = memory::filled(n, false);
         shell.together.iter().for_each(|&sample| near_axis[sample] = true);
         shell.together.iter().for_each(|&sample| self.tau[sample] = (n - shell.inside) as i64);
         for group in shell.undecided.chunks(self.anchors_at_once()) {
@@ -320,22 +326,27 @@ impl<R: Runner> Search<'_, R> {
     fn shell(&self, candidates: &[usize]) -> Result<Shell> {
         let element = self.source.shape().element;
         let center = self.rule.directions().center();
-        let leader = unit_directions(&[self.leader()], center, self.source)?;
+        let leader = unit_directions(&[self.leader()?], center, self.source)?;
         let directions = WeightedRows::new(center, Weighting::InverseNorm, Some(&self.remaining));
         // Each direction is multiplied by its cosine to the leader, so that opposite directions do not cancel.
         let product = OperatorProduct::new(directions, Coefficients::Project(&leader), Precision::Double, element);
         let (mut axis, _) = self.runner.run(&product, self.source)?;
         let length = axis.data().iter().map(|x| x * x).sum::<f64>().sqrt();
         axis.data_mut().iter_mut().for_each(|x| *x /= length);
-        let projection =
-            Projection::new(self.rule.directions().clone(), &axis, Units::Direction, Precision::Double, element);
+        let projection = Projection::new(
+            self.rule.directions().clone(),
+            &axis,
+            ProjectionUnits::Direction,
+            Precision::Double,
+            element,
+        );
         let found = self.runner.run(&projection, self.source)?;
         let mut values = found.values.into_iter();
         let angle = |active: &bool| match active {
             true => values.next().map_or(f64::NAN, |cosine| self.rule.angle_of(cosine)),
             false => f64::NAN,
         };
-        let angles: Vec<f64> = found.active.iter().map(angle).collect();
+        let angles = found.active.iter().map(angle).collect_reserved();
         Ok(Shell::new(&angles, candidates, self.rule.angle()))
     }
 

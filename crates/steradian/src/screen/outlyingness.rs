@@ -23,8 +23,9 @@ use crate::data::source::Source;
 use crate::data::view::SubsetSource;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{MaxOutlyingness, Projection, Units, WeightedRows, max_z_score};
+use crate::folds::{MaxOutlyingness, Projection, ProjectionUnits, WeightedRows, max_z_score};
 use crate::kernel::operand::Precision;
+use crate::memory::{self, CollectReserved};
 use crate::numeric::linalg::Matrix;
 use crate::numeric::random::{Stream, generator, subsample};
 use crate::numeric::statistics::{LocationScale, least_variance_window, shortest_window};
@@ -113,7 +114,8 @@ pub(crate) fn measured(
     let pairs = directed_pairs(screen, n, seed, pairs_at_once(source), differ)?;
     for group in pairs.chunks(GROUP) {
         let vectors = unit_differences(group, source)?;
-        let gather = Projection::new(directions.clone(), &vectors, Units::Data, Precision::Working, shape.element);
+        let gather =
+            Projection::new(directions.clone(), &vectors, ProjectionUnits::Original, Precision::Working, shape.element);
         let projected = runner.run(&gather, if subsampled { &subset } else { source })?.values;
         let spreads: Vec<LocationScale> = runner.compute(|| spreads(&projected, group.len(), h));
         if subsampled {
@@ -150,7 +152,8 @@ pub(crate) fn within(
             let row = products.row(k);
             group.iter().zip(&lengths).map(move |(&[i, j], length)| (row[i] - row[j]) / length)
         };
-        let projected: Vec<f64> = (0..n).flat_map(along).collect();
+        let mut projected = memory::reserved(n * group.len());
+        (0..n).for_each(|k| projected.extend(along(k)));
         let spreads = runner.compute(|| spreads(&projected, group.len(), h));
         accumulator.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
     }
@@ -159,7 +162,7 @@ pub(crate) fn within(
 
 /// The largest robust z-score of each sample over some directions.
 fn of_all(projected: &[f64], spreads: &[LocationScale], flat: f64) -> Vec<f64> {
-    projected.chunks(spreads.len()).map(|y| max_z_score(y, spreads, flat)).collect()
+    projected.chunks(spreads.len()).map(|y| max_z_score(y, spreads, flat)).collect_reserved()
 }
 
 /// The outlyingness over the directions so far, and the first pair whose direction has zero scale.
@@ -170,7 +173,7 @@ struct OutlyingnessAccumulator {
 
 impl OutlyingnessAccumulator {
     fn new(samples: usize) -> Self {
-        Self { values: vec![0.0; samples], on_plane: None }
+        Self { values: memory::filled(samples, 0.0), on_plane: None }
     }
 
     fn add(&mut self, pairs: &[[usize; 2]], spreads: &[LocationScale], flat: f64, max_z_score: Vec<f64>) {
@@ -198,8 +201,8 @@ fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<LocationScale> {
     (0..width)
         .into_par_iter()
         .map(|column| {
-            let mut values: Vec<f64> = projected[column..].iter().step_by(width).copied().collect();
-            values.sort_by(f64::total_cmp);
+            let mut values = projected[column..].iter().step_by(width).copied().collect_reserved();
+            values.sort_unstable_by(f64::total_cmp);
             least_variance_window(&values, h)
         })
         .collect()
@@ -207,9 +210,9 @@ fn spreads(projected: &[f64], width: usize, h: usize) -> Vec<LocationScale> {
 
 /// Mask of the `h` least outlying samples; among equal values those with the lowest index.
 pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
-    let mut support = vec![false; values.len()];
+    let mut order = (0..values.len()).collect_reserved();
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]).then(a.cmp(&b)));
+    let mut support = memory::filled(values.len(), false);
     order[..h].iter().for_each(|&i| support[i] = true);
     support
 }
@@ -217,12 +220,12 @@ pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
 /// Mask of the samples whose distance is within the bulk, estimated from the shortest window that contains `h` of them.
 pub(crate) fn near(distances: &[f64], h: usize) -> Vec<bool> {
     let limit = bulk_limit(distances, h, SUPPORT_CUTOFF_SD);
-    distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect()
+    distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect_reserved()
 }
 
 /// Upper limit of the bulk of some distances, to the power of 2/3: `deviations` standard deviations above its location.
 pub(crate) fn bulk_limit(distances: &[f64], h: usize, deviations: f64) -> f64 {
-    let bulk = shortest_window(distances.iter().map(|od| od.powf(2.0 / 3.0)).collect(), h);
+    let bulk = shortest_window(distances.iter().map(|od| od.powf(2.0 / 3.0)).collect_reserved(), h);
     bulk.location + deviations * bulk.scale
 }
 

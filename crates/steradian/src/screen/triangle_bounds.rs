@@ -14,6 +14,8 @@
 //!
 //! Cost in pairs: candidates within t times samples of the shell, plus n per other candidate; t minimizes the cost.
 
+use crate::memory::CollectReserved;
+
 /// Upper bound on the error of a computed angle, in radians.
 const ANGLE_TOLERANCE: f64 = 1e-6;
 
@@ -33,9 +35,9 @@ pub(crate) struct Shell {
 impl Shell {
     /// The shell of lowest cost, given the angles of all samples to the axis, NaN for samples that are not active.
     pub(crate) fn new(angles: &[f64], candidates: &[usize], eta: f64) -> Self {
-        let mut sorted: Vec<f64> = angles.iter().copied().filter(|angle| !angle.is_nan()).collect();
+        let mut sorted = angles.iter().copied().filter(|angle| !angle.is_nan()).collect_reserved();
         sorted.sort_unstable_by(f64::total_cmp);
-        let mut radii: Vec<f64> = candidates.iter().map(|&i| angles[i]).collect();
+        let mut radii = candidates.iter().map(|&i| angles[i]).collect_reserved();
         radii.sort_unstable_by(f64::total_cmp);
         let below = |angle: f64| sorted.partition_point(|x| *x < angle);
         let undecided = |radius: f64| below(eta + radius + ANGLE_TOLERANCE) - below(eta - radius - ANGLE_TOLERANCE);
@@ -47,7 +49,7 @@ impl Shell {
         };
         let (together, alone): (Vec<usize>, Vec<usize>) = candidates.iter().partition(|&&i| angles[i] <= radius);
         let in_shell = |angle: f64| angle >= eta - radius - ANGLE_TOLERANCE && angle < eta + radius + ANGLE_TOLERANCE;
-        let undecided = (0..angles.len()).filter(|&a| in_shell(angles[a])).collect();
+        let undecided = (0..angles.len()).filter(|&a| in_shell(angles[a])).collect_reserved();
         Self { inside: below(eta - radius - ANGLE_TOLERANCE), undecided, together, alone }
     }
 

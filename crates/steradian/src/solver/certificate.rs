@@ -6,19 +6,28 @@
 //! | theta_i, Ritz values | `values` |
 //! | r_i = A q_i - theta_i q_i | `residuals[i]` = norm(r_i) |
 //!
+//! | t, trace of A | `trace` |
+//!
 //! The sine of the largest principal angle to the exact subspace is at most sqrt(sum_i (norm(r_i) / (theta_i - l))^2)
 //! with l = theta_{d+1} + norm(r_{d+1}), an upper estimate of the largest eigenvalue outside. The bound holds unless
 //! the random start missed a direction. Cost: one application of the operator, and one per expansion of the span.
+//!
+//! The trace limits what may be missed: A is positive semidefinite, so its eigenvalues outside of the span of Q sum to
+//! t - sum_i theta_i. The largest one is at most that sum, and at least that sum divided by the number of dimensions
+//! outside. If that average exceeds l, a direction was missed; then, and if no vector outside was found, the sum takes the
+//! place of l.
 
 use super::operator::Operator;
 use crate::engine::runner::Runner;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folds::SampleDistances;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner, tall_subtract};
 use crate::numeric::orthonormal::orthonormalize;
 
 /// Largest number of expansions of a span.
 const MAX_EXPANSIONS: usize = 2;
+/// Differences of a trace and a sum of eigenvalues below this fraction of the trace are rounding errors.
+const ROUNDED_TRACE: f64 = 1e-12;
 /// A unit vector whose norm outside the span is smaller than this is rounding.
 pub(crate) const NEW_DIRECTION_MIN: f64 = 0.5;
 
@@ -45,16 +54,44 @@ pub(crate) struct Decomposed {
 
 /// The sine bound of the module documentation for the first `d` of some Ritz values.
 pub(crate) fn sine_bound(values: &[f64], residuals: &[f64], d: usize) -> f64 {
-    let outside = if values.len() > d { values[d] + residuals[d] } else { 0.0 };
+    sine_bound_above(largest_outside(values, residuals, d), values, residuals, d)
+}
+
+/// The upper estimate of the largest eigenvalue outside, from the vector after the first `d`; 0 if there is none.
+fn largest_outside(values: &[f64], residuals: &[f64], d: usize) -> f64 {
+    if values.len() > d { values[d] + residuals[d] } else { 0.0 }
+}
+
+/// The sine bound if no eigenvalue outside exceeds `outside`.
+fn sine_bound_above(outside: f64, values: &[f64], residuals: &[f64], d: usize) -> f64 {
     let mut square = 0.0;
     for (theta, r) in values.iter().zip(residuals).take(d) {
         let gap = theta - outside;
-        if gap <= 0.0 {
+        if gap.is_nan() || gap <= 0.0 {
             return 1.0;
         }
         square += (r / gap).powi(2);
     }
-    square.sqrt().min(1.0)
+    if square.is_nan() { 1.0 } else { square.sqrt().min(1.0) }
+}
+
+impl Certified {
+    /// Compares the eigenvalues with the trace of the operator, whose rank is at most `rank`, and corrects the bound.
+    /// Returns a lower bound on an eigenvalue that was missed, if one was.
+    pub(crate) fn compare_with_trace(&mut self, trace: f64, rank: usize, d: usize) -> Option<f64> {
+        let dimension = self.vectors.rows();
+        if dimension == d {
+            return None;
+        }
+        let (found, estimate) = (self.values.len(), largest_outside(&self.values, &self.residuals, d));
+        let rest = (trace - self.values.iter().sum::<f64>()).max(0.0);
+        let average = rest / (dimension - found).min(rank).max(1) as f64;
+        let missed = found > d && average > estimate + ROUNDED_TRACE * trace;
+        if (missed || found == d) && rest > estimate {
+            self.sine_bound = sine_bound_above(rest, &self.values, &self.residuals, d);
+        }
+        missed.then_some(average)
+    }
 }
 
 /// Rotates some vectors to the eigenvectors of A within their span, and computes their residuals. One application of A.
@@ -76,6 +113,9 @@ pub(crate) fn certify_to(
 ) -> Result<Certified> {
     runner.compute(|| orthonormalize(&mut vectors, 0.0).map(|_| ()))?;
     let count = vectors.columns();
+    if count == 0 {
+        return Err(Error::invalid_data("the samples have no direction; use rows that differ"));
+    }
     let images = operator.apply(&vectors)?;
     let mut span = Span { vectors, images };
     for expansions in 0.. {
@@ -225,6 +265,34 @@ mod tests {
         let found = certify_to(1e-9, &operator, operator.top(3, 1e-3), 2, &runner).unwrap();
         assert_eq!(operator.applied.get(), 1 + MAX_EXPANSIONS);
         assert!(found.sine_bound > 1e-9);
+    }
+
+    #[test]
+    fn the_trace_tells_of_a_direction_that_was_missed() {
+        let runner = Local::new(1).unwrap();
+        let values = vec![5.0, 4.0, 3.0, 0.5, 0.4];
+        let trace = values.iter().sum::<f64>();
+        let operator = Diagonal::new(values);
+        // Axes 1 to 4 only: the largest eigenvalue is outside.
+        let without_first = |count: usize| {
+            let mut vectors = Matrix::zeros(5, count);
+            (0..count).for_each(|i| vectors[(i + 1, i)] = 1.0);
+            vectors
+        };
+        let mut found = certify(&operator, without_first(3), 2, &runner).unwrap();
+        assert!(found.sine_bound < 1e-14);
+        let missed = found.compare_with_trace(trace, 5, 2).unwrap();
+        assert!((missed - 5.4 / 2.0).abs() < 1e-12, "{missed}");
+        assert_eq!(found.sine_bound, 1.0);
+        // No vector outside: the rest of the trace is what may be there.
+        let mut found = certify(&operator, operator.top(3, 0.0), 3, &runner).unwrap();
+        assert!(found.compare_with_trace(trace, 5, 3).is_none() && found.sine_bound < 1e-14);
+        let mut found = certify(&operator, without_first(3), 3, &runner).unwrap();
+        found.compare_with_trace(trace, 5, 3);
+        assert_eq!(found.sine_bound, 1.0);
+        // All of the space is explained.
+        let mut found = certify(&operator, operator.top(5, 0.0), 4, &runner).unwrap();
+        assert!(found.compare_with_trace(trace, 5, 4).is_none());
     }
 
     #[test]

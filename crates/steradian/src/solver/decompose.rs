@@ -4,7 +4,7 @@
 use super::certificate::{Certified, Decomposed, certify, certify_to};
 use super::dense;
 use super::gram::{self, GramMatrix};
-use super::krylov;
+use super::krylov::{self, Purpose};
 use super::operator::Width;
 use super::operator::{Dense, Operator, PassOperator};
 use crate::config::options::Solver;
@@ -26,7 +26,10 @@ pub(crate) struct Decomposer<'a, R> {
     pub solver: Solver,
     pub d: usize,
     pub tolerance: f64,
+    /// The seed of subsamples, and of the start vectors of approximate solutions, which nearly equal data share.
     pub seed: u64,
+    /// The seed of the start vectors of certified solutions, which depends on the data.
+    pub start_seed: u64,
     pub source: &'a dyn Source,
     pub runner: &'a R,
 }
@@ -44,7 +47,7 @@ impl<R: Runner> Decomposer<'_, R> {
         Ok(match self.solver {
             Solver::Scatter => {
                 let matrix = self.scatter(directions)?;
-                let vectors = dense::top_vectors(&matrix, self.d, self.tolerance, self.seed, self.runner)?;
+                let vectors = dense::top_vectors(&matrix, self.d, self.tolerance, self.start_seed, self.runner)?;
                 without_distances(certify(
                     &Dense { matrix: &matrix, runner: self.runner },
                     vectors,
@@ -52,10 +55,10 @@ impl<R: Runner> Decomposer<'_, R> {
                     self.runner,
                 )?)
             }
-            Solver::Gram => self.by_gram(directions, cosines, self.tolerance)?,
+            Solver::Gram => self.by_gram(directions, cosines, self.tolerance, self.start_seed)?,
             Solver::Krylov | Solver::Auto => {
                 let working = self.by_passes(directions.clone(), Precision::Working);
-                let vectors = self.iterate(&working, start, self.d + 1, 0.5 * self.tolerance)?;
+                let vectors = self.iterate(&working, start, (self.d + 1, 0.5 * self.tolerance), Purpose::Certified)?;
                 without_distances(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
             }
         })
@@ -69,11 +72,16 @@ impl<R: Runner> Decomposer<'_, R> {
                 let matrix = self.scatter(directions)?;
                 dense::top_vectors(&matrix, self.d, tolerance, self.seed, self.runner)?
             }
-            Solver::Gram => self.by_gram(directions, None, tolerance)?.certified.vectors,
+            Solver::Gram => self.by_gram(directions, None, tolerance, self.seed)?.certified.vectors,
             Solver::Krylov | Solver::Auto => {
                 // A whole block: a start with more than d vectors needs fewer steps.
                 let count = Width::for_components(self.d, self.source.shape().features).0;
-                self.iterate(&self.by_passes(directions, Precision::Working), start, count, tolerance)?
+                self.iterate(
+                    &self.by_passes(directions, Precision::Working),
+                    start,
+                    (count, tolerance),
+                    Purpose::Approximate,
+                )?
             }
         })
     }
@@ -91,10 +99,11 @@ impl<R: Runner> Decomposer<'_, R> {
         &self,
         operator: &impl Operator,
         start: Option<&Matrix>,
-        count: usize,
-        tolerance: f64,
+        (count, tolerance): (usize, f64),
+        purpose: Purpose,
     ) -> Result<Matrix> {
-        krylov::top_vectors(operator, start, (self.d, count), tolerance, self.seed, self.runner)
+        let seed = if purpose == Purpose::Certified { self.start_seed } else { self.seed };
+        krylov::top_vectors(operator, start, (self.d, count), (tolerance, purpose), seed, self.runner)
     }
 
     fn scatter(&self, directions: WeightedRows<'_>) -> Result<Matrix> {
@@ -104,7 +113,13 @@ impl<R: Runner> Decomposer<'_, R> {
         Ok(matrix)
     }
 
-    fn by_gram(&self, directions: WeightedRows<'_>, cosines: Option<GramMatrix>, tolerance: f64) -> Result<Decomposed> {
+    fn by_gram(
+        &self,
+        directions: WeightedRows<'_>,
+        cosines: Option<GramMatrix>,
+        tolerance: f64,
+        seed: u64,
+    ) -> Result<Decomposed> {
         let cosines = match cosines {
             Some(cosines) => cosines,
             None => gram::direct(&directions, self.source, self.runner)?,
@@ -112,7 +127,7 @@ impl<R: Runner> Decomposer<'_, R> {
         let active = cosines.active.iter().enumerate();
         let support: Vec<bool> = active.map(|(i, s)| *s && directions.includes(i)).collect();
         require_directions(support.contains(&true), support.len())?;
-        gram::solve(cosines, &support, &directions, (self.d, tolerance, self.seed), self.source, self.runner)
+        gram::solve(cosines, &support, &directions, (self.d, tolerance, seed), self.source, self.runner)
     }
 
     /// The certificate in f64. If the vectors of the working precision miss the tolerance, continues the iteration in
@@ -123,7 +138,8 @@ impl<R: Runner> Decomposer<'_, R> {
             if found.sine_bound <= self.tolerance || found.values[0] <= 0.0 {
                 break;
             }
-            let vectors = self.iterate(operator, Some(&found.vectors), self.d + 1, 0.5 * self.tolerance)?;
+            let (start, target) = (Some(&found.vectors), (self.d + 1, 0.5 * self.tolerance));
+            let vectors = self.iterate(operator, start, target, Purpose::Certified)?;
             found = certify_to(self.tolerance, operator, vectors, self.d, self.runner)?;
         }
         Ok(found)

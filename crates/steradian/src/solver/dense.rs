@@ -1,7 +1,7 @@
 //! The top eigenvectors of a symmetric matrix in memory: by a full decomposition if it is small, else by Krylov.
 
 use super::certificate::certify;
-use super::krylov;
+use super::krylov::{self, Purpose};
 use super::operator::Dense;
 use crate::engine::runner::Runner;
 use crate::error::Result;
@@ -32,7 +32,8 @@ pub(crate) fn top_vectors(
 ) -> Result<Matrix> {
     if !solves_fully(matrix.rows(), d) {
         let operator = Dense { matrix, runner };
-        return krylov::top_vectors(&operator, None, (d, d + 1), INNER_TOLERANCE_FACTOR * tolerance, seed, runner);
+        let target = (INNER_TOLERANCE_FACTOR * tolerance, Purpose::Certified);
+        return krylov::top_vectors(&operator, None, (d, d + 1), target, seed, runner);
     }
     runner.check_cancelled()?;
     let (_, vectors) = runner.compute(|| symmetric_eigen(matrix))?;
@@ -56,8 +57,8 @@ pub fn top_eigenpairs(
         return runner.compute(|| symmetric_eigen(matrix));
     }
     let operator = Dense { matrix, runner };
-    let vectors =
-        krylov::top_vectors(&operator, None, (count, count), INNER_TOLERANCE_FACTOR * tolerance, seed, runner)?;
+    let target = (INNER_TOLERANCE_FACTOR * tolerance, Purpose::Certified);
+    let vectors = krylov::top_vectors(&operator, None, (count, count), target, seed, runner)?;
     let found = certify(&operator, vectors, count, runner)?;
     Ok((found.values, found.vectors))
 }

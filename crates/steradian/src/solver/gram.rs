@@ -13,7 +13,7 @@
 use rayon::prelude::*;
 
 use super::certificate::Decomposed;
-use super::certificate::{Certified, certify};
+use super::certificate::{Certified, certify, sine_bound};
 use super::dense;
 use super::operator::Dense;
 use crate::center::mean;
@@ -109,10 +109,11 @@ pub(crate) fn with_center(
     };
     if let Some(start) = start.filter(|_| median && integer.is_none()) {
         // K of floating-point data is rounded: one pass confirms the point, or more passes refine it.
-        let from = start.at(mu.clone());
+        let near = start.is_near(&mu);
+        let from = if near { start.at(mu.clone()) } else { start };
         let (point, warning) = spatial_median::by_passes(source, None, &from, runner)?;
         warnings.extend(warning);
-        is_combination = usable && mu.iter().zip(&point).all(|(a, b)| (a - b).abs() <= UNMOVED * from.scale);
+        is_combination = usable && near && mu.iter().zip(&point).all(|(a, b)| (a - b).abs() <= UNMOVED * from.scale);
         if !is_combination {
             mu = point;
         }
@@ -207,8 +208,8 @@ impl GramMatrix {
                 to += 1;
             }
         }
+        // The memory stays: a smaller copy would be in memory beside it.
         data.truncate(to);
-        data.shrink_to_fit();
         Matrix::from_vec(members.len(), members.len(), data)
     }
 }
@@ -249,16 +250,12 @@ pub(crate) fn solve(
     let (mut components, _) = runner.run(&combination, source)?;
     runner.compute(|| orthonormalize_in_order(&mut components));
     let largest = within.values[0];
-    let outside = within.values.get(d).map_or(0.0, |theta| theta + within.residuals[d]);
-    let mut square = 0.0;
-    let mut residual = 0.0f64;
-    for (theta, r) in within.values.iter().zip(&within.residuals).take(d) {
+    let mut residuals = within.residuals.clone();
+    for (theta, r) in within.values.iter().zip(&mut residuals).take(d) {
         // Adds the rounding error of the matrix; weights differ by no more than its entries.
-        let r = r * (largest / theta).max(1.0).sqrt() + cosines.rounding * largest;
-        let gap = theta - outside;
-        residual = residual.max(r / largest);
-        square += if gap > 0.0 { (r / gap).powi(2) } else { 1.0 };
+        *r = *r * (largest / theta).max(1.0).sqrt() + cosines.rounding * largest;
     }
+    let residual = residuals.iter().take(d).fold(0.0f64, |most, r| most.max(r / largest));
     let whole = components.rows() == d;
     // If all samples are active, their scores and distances follow from the eigenvectors.
     let measured = cosines.lengths.as_ref().filter(|_| m == support.len()).map(|lengths| {
@@ -273,7 +270,8 @@ pub(crate) fn solve(
     });
     let certified = Certified {
         residual,
-        sine_bound: if whole { 0.0 } else { f64::sqrt(square).min(1.0) },
+        sine_bound: if whole { 0.0 } else { sine_bound(&within.values, &residuals, d) },
+        residuals,
         vectors: components,
         ..within
     };

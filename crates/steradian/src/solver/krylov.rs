@@ -29,6 +29,14 @@ const MIN_BLOCKS: usize = 3;
 const BASIS_BYTES: usize = 32 << 20;
 /// A vector with a norm below this, relative to the largest eigenvalue, is rounding.
 const ROUNDING: f64 = 1e-13;
+/// Random columns of a block beside the vectors of a start, if the solution is certified.
+const FRESH_COLUMNS: usize = 2;
+/// Steps of a certified solution before its convergence is tested: random columns show a direction after one application.
+const CERTIFIED_STEPS: usize = 2;
+/// Largest residual of vector d + 1, relative to its distance from eigenvalue d, at which it stands for all directions
+/// outside. If an eigenvalue has more copies than there are dimensions outside of the basis, the basis contains exact
+/// eigenvectors of it, but not all of them; the next Ritz vector is then a mixture of the missing one with others.
+const SETTLED_OUTSIDE: f64 = 0.1;
 /// Columns whose norm shrinks by more than this factor are orthogonalized once more after normalization.
 const LOST_DIGITS: f64 = 100.0;
 
@@ -38,13 +46,22 @@ pub(crate) fn max_columns(dimension: usize, width: Width) -> usize {
     affordable.clamp(MIN_BLOCKS * width.0, MAX_BLOCKS * width.0)
 }
 
+/// The use of a solution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A certificate follows, so that no direction may be missed.
+    Certified,
+    /// The start of a next step.
+    Approximate,
+}
+
 /// The top `count` Ritz vectors as columns, fewer if the rank of the operator is lower. Iterates from `start`, or from
 /// random vectors, until the sine bound of the first `d` is at most `tolerance`.
 pub(crate) fn top_vectors(
     operator: &impl Operator,
     start: Option<&Matrix>,
     (d, count): (usize, usize),
-    tolerance: f64,
+    (tolerance, purpose): (f64, Purpose),
     seed: u64,
     runner: &impl Runner,
 ) -> Result<Matrix> {
@@ -54,12 +71,14 @@ pub(crate) fn top_vectors(
     let mut next = runner.compute(|| normal_matrix(dimension, width.0, seed, Stream::Krylov));
     if let Some(start) = start {
         // Vectors of the start first; random vectors fill the block, so that no direction is missed.
+        let fresh = if purpose == Purpose::Certified { FRESH_COLUMNS } else { 0 };
+        let known = start.columns().min(width.0.saturating_sub(fresh));
         for i in 0..dimension {
-            let known = start.columns().min(width.0);
             next.row_mut(i)[..known].copy_from_slice(&start.row(i)[..known]);
         }
     }
     runner.compute(|| orthonormalize(&mut next, 0.0).map(|_| ()))?;
+    let first_check = if purpose == Purpose::Certified { CERTIFIED_STEPS } else { 1 };
     let mut state = KrylovBasis { basis: Vec::new(), h: Matrix::zeros(0, 0), next };
     for step in 1.. {
         let z = operator.apply(&state.next)?;
@@ -70,7 +89,9 @@ pub(crate) fn top_vectors(
             continue;
         }
         let (ritz, residuals) = runner.compute(|| state.ritz(&coupling))?;
-        if exhausted || step == MAX_STEPS || sine_bound(&ritz.values, &residuals, d) <= tolerance {
+        let settled = purpose == Purpose::Approximate || is_settled(&ritz.values, &residuals, d);
+        let found = step >= first_check && settled && sine_bound(&ritz.values, &residuals, d) <= tolerance;
+        if exhausted || step == MAX_STEPS || found {
             return Ok(runner.compute(|| state.ritz_vectors(&ritz, count.min(ritz.values.len()))));
         }
         if full {
@@ -79,6 +100,11 @@ pub(crate) fn top_vectors(
         }
     }
     unreachable!("the loop ends at MAX_STEPS")
+}
+
+/// True if vector d + 1 is settled: see [`SETTLED_OUTSIDE`].
+fn is_settled(values: &[f64], residuals: &[f64], d: usize) -> bool {
+    values.len() <= d || residuals[d] <= SETTLED_OUTSIDE * (values[d - 1] - values[d])
 }
 
 /// The largest factor by which the norm of a column shrank.

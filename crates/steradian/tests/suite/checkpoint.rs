@@ -171,6 +171,22 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
     }
 }
 
+/// The units of the data are found in the first pass, which the journal has.
+#[test]
+fn a_fit_of_tiny_numbers_resumes_in_their_units() {
+    let mut x = TestRandom::new(7).samples(300, 4, 2);
+    x.data_mut().iter_mut().for_each(|v| *v *= 2f64.powi(-400));
+    for method in [Method::Pca, Method::Robust] {
+        let config = Config::new(method, 2).with_solver(Solver::Krylov);
+        let expected = uninterrupted(&config, &source(&x));
+        let mut writes = 1;
+        while killed_and_resumed(&config, &source(&x), writes, &expected) {
+            writes += writes / 4 + 1;
+        }
+        assert!(writes > 10, "{config:?}: {writes} writes");
+    }
+}
+
 #[test]
 fn a_fit_killed_after_every_single_write_finishes() {
     let x = TestRandom::new(7).samples(600, 5, 2);

@@ -114,6 +114,19 @@ fn configs() -> Vec<Config> {
     configs
 }
 
+/// The view that multiplies data by a power of two is repeated by the workers.
+#[test]
+fn powers_of_two_change_units_only_on_a_cluster() {
+    let x = TestRandom::new(12).samples(160, 8, 3);
+    let small = Matrix::from_vec(160, 8, x.data().iter().map(|v| v * 2f64.powi(-400)).collect());
+    for config in configs() {
+        let [base, found] = [&x, &small].map(|x| TableParts::new(x, &[40, 100], 1, false).fit(&config).unwrap());
+        assert_eq!(found.subspace.components, base.subspace.components, "{config:?}");
+        let center: Vec<f64> = base.subspace.center.iter().map(|c| c * 2f64.powi(-400)).collect();
+        assert_eq!(found.subspace.center, center, "{config:?}");
+    }
+}
+
 /// TAE with this cone.
 fn coned(cone: Cone) -> Config {
     Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone))

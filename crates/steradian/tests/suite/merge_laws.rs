@@ -7,8 +7,8 @@ use steradian::config::{Cone, Screen, Weighting};
 use steradian::data::{Element, ElementType};
 use steradian::engine::{Fold, Forest, Grid, Runner};
 use steradian::folds::{
-    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, OperatorProduct, Precision, Scatter,
-    SelectRows, SpatialGradient, WeightedRows,
+    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DataCheck, OperatorProduct, Precision,
+    Scatter, SelectRows, SpatialGradient, WeightedRows,
 };
 use steradian::{Center, Config, Local, Matrix, Method, SliceSource, Solver, Source};
 
@@ -101,6 +101,7 @@ proptest! {
             postcard::to_stdvec(&whole).unwrap() == postcard::to_stdvec(&parts).unwrap()
         }
         prop_assert!(same(&ColumnMeans::new(7, None), &source, cut));
+        prop_assert!(same(&DataCheck::new(7), &source, cut));
         prop_assert!(same(&SpatialGradient::new(&center, None, 0.0), &source, cut));
         prop_assert!(same(&Scatter::new(directions.clone()), &source, cut));
         prop_assert!(same(&OperatorProduct::new(directions.clone(), Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));

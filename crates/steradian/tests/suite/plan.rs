@@ -9,7 +9,7 @@ use steradian::data::{BlockElement, ElementType};
 use steradian::{Center, ComponentCount, Config, Local, Method, Plan, SliceSource, Solver};
 
 #[global_allocator]
-static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+pub static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 /// Largest relative excess of passes and bytes over the plan, relative to the measured value.
 const TOLERANCE: f64 = 0.2;
@@ -20,7 +20,7 @@ const PREVIOUS_FIT: f64 = (THREADS * (2 << 20) + 1_000_000) as f64;
 const TILES: f64 = (THREADS * 2 * 512 * 512 * 8) as f64;
 
 /// Samples with a slowly decreasing spectrum, as in video, plus noise; the passes of an iteration depend on it.
-fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
+pub fn samples<T>(n: usize, features: usize, convert: impl Fn(f64) -> T) -> Vec<T> {
     let number = |i: usize| {
         let mut z = (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
