@@ -13,6 +13,7 @@ use pulp::Arch;
 use rayon::prelude::*;
 use steradian::data::{Block, BlockData, Element, Rows};
 use steradian::engine::Runner;
+use steradian::memory::{self, CollectReserved};
 use steradian::{Local, Result, Source};
 
 /// Number of columns per panel.
@@ -93,7 +94,7 @@ impl<F: ColumnFloat> Columns<F> {
     pub(crate) fn read(source: &dyn Source, center: &[f64], runner: &Local) -> Result<Self> {
         let (samples, features) = (source.shape().samples, source.shape().features);
         let widths = (0..features).step_by(PANEL_COLUMNS).map(|start| PANEL_COLUMNS.min(features - start));
-        let mut panels: Vec<Vec<F>> = widths.map(|width| vec![F::narrow(0.0); width * samples]).collect();
+        let mut panels: Vec<Vec<F>> = widths.map(|width| memory::filled(width * samples, F::narrow(0.0))).collect();
         let rows = steradian::engine::Grid::new(samples, features, 0).block_rows();
         runner.for_each_block("samples", source, rows, |block| {
             panels.par_iter_mut().enumerate().for_each(|(panel, columns)| {
@@ -117,7 +118,7 @@ impl<F: ColumnFloat> Columns<F> {
                 .par_iter()
                 .zip(q.par_chunks(PANEL_COLUMNS))
                 .map(|(panel, q)| {
-                    let mut part = vec![F::narrow(0.0); self.samples];
+                    let mut part = memory::filled(self.samples, F::narrow(0.0));
                     Arch::new().dispatch(
                         #[inline(always)]
                         || {
@@ -130,11 +131,11 @@ impl<F: ColumnFloat> Columns<F> {
                     part
                 })
                 .collect();
-            let mut sums = vec![0.0; self.samples];
+            let mut sums = memory::filled(self.samples, 0.0);
             for part in parts {
                 sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x.widen());
             }
-            sums.into_iter().map(F::narrow).collect()
+            sums.into_iter().map(F::narrow).collect_reserved()
         })
     }
 

@@ -12,15 +12,16 @@
 //! Then q is orthogonalized twice against the previous components, and the samples are deflated. Order statistics are
 //! selected without sorting. Cost per step: 2 n D flops and D selections among n values; memory: n D values.
 
-use steradian::center;
+use steradian::center::{self, Finite};
 use steradian::data::ElementType;
 use steradian::engine::{Iteration, Runner};
 use steradian::fit::FittedSubspace;
 use steradian::fit::assemble;
 use steradian::linalg::Matrix;
+use steradian::memory::CollectReserved;
 use steradian::model::Certificate;
 use steradian::random::{Stream, normal_matrix};
-use steradian::{Config, Local, Model, Result, Source};
+use steradian::{Config, Local, Model, Result};
 
 use crate::columns::{ColumnFloat, Columns};
 use crate::count;
@@ -43,12 +44,13 @@ const MIN_NEW_NORM: f64 = 1e-12;
 const RESIDUAL_ENERGY_MIN: f64 = 1e-12;
 
 /// Fits Grassmann averages.
-pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    let passes_before = runner.passes();
-    let (point, warning) = center::checked_center(config.center(), source, config.seed(), runner)?;
+pub(crate) fn fit(config: &Config, data: &Finite<'_>, runner: &Local) -> Result<Model> {
+    let (source, passes_before) = (data.source, runner.passes());
+    let (point, warning) = center::by_passes(config.center(), data, config.seed(), runner)?;
+    let seed = data.start_seed(config.seed());
     let mut averages = match source.shape().element {
-        ElementType::F64 => Averages::find(Columns::<f64>::read(source, &point, runner)?, config, runner)?,
-        _ => Averages::find(Columns::<f32>::read(source, &point, runner)?, config, runner)?,
+        ElementType::F64 => Averages::find(Columns::<f64>::read(source, &point, runner)?, config, seed, runner)?,
+        _ => Averages::find(Columns::<f32>::read(source, &point, runner)?, config, seed, runner)?,
     };
     let d = count(config)?;
     require_rank(averages.components.len(), d, source.shape().samples)?;
@@ -82,9 +84,9 @@ struct Averages {
 
 impl Averages {
     /// The requested number of components, or fewer if the rank of the samples is lower.
-    fn find<F: ColumnFloat>(mut z: Columns<F>, config: &Config, runner: &Local) -> Result<Self> {
+    fn find<F: ColumnFloat>(mut z: Columns<F>, config: &Config, seed: u64, runner: &Local) -> Result<Self> {
         let (d, features) = (count(config)?, z.features());
-        let starts = normal_matrix(d, features, config.seed(), Stream::Baselines);
+        let starts = normal_matrix(d, features, seed, Stream::Baselines);
         let squares = |z: &Columns<F>| {
             let of = |_, column: &[F], _: &mut Vec<F::Key>| column.iter().map(|x| x.widen().powi(2)).sum();
             z.each(of, runner).iter().sum::<f64>()
@@ -144,7 +146,7 @@ fn average<F: ColumnFloat>(
     let mut change = f64::INFINITY;
     for step in 1..=MAX_STEPS {
         let y = z.project(&q, runner);
-        let signs: Vec<F> = y.iter().map(|y| F::narrow(sign(y.widen()))).collect();
+        let signs = y.iter().map(|y| F::narrow(sign(y.widen()))).collect_reserved();
         let guess = |j: usize| guesses.as_ref().map(|guesses| (guesses[j], spacings[j]));
         let averages = z.each(
             #[inline(always)]
@@ -289,11 +291,15 @@ fn dot<F: ColumnFloat>(column: &[F], y: &[F]) -> f64 {
 
 /// Normalizes a vector and returns its previous norm; zero stays zero.
 fn normalize(q: &mut [f64]) -> f64 {
-    let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if norm > 0.0 {
-        q.iter_mut().for_each(|x| *x /= norm);
+    // Squares of coordinates far from 1 overflow or underflow.
+    let largest = q.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 {
+        return 0.0;
     }
-    norm
+    q.iter_mut().for_each(|x| *x /= largest);
+    let norm = q.iter().map(|x| x * x).sum::<f64>().sqrt();
+    q.iter_mut().for_each(|x| *x /= norm);
+    largest * norm
 }
 
 /// Orthogonalizes a vector twice against others and normalizes it; false if only rounding remains.

@@ -29,7 +29,10 @@ mod orthogonal_iteration;
 mod plan;
 mod pursuit;
 
+use steradian::center::Finite;
 use steradian::engine::Runner;
+use steradian::fit::FitUnits;
+use steradian::memory;
 use steradian::{Config, Error, Local, Model, Plan, Result, Source};
 
 pub use method::{BASELINES, EMAE, EMPCA, GA, PCP, TGA, TRIM, fits_by_passes, is_baseline, preset};
@@ -49,16 +52,35 @@ pub fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model
 /// # Errors
 /// Those of the fit.
 pub fn run(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Model> {
-    let config = plan.request.config();
-    match config.method() {
-        EMPCA | EMAE => orthogonal_iteration::fit(config, source, runner),
-        GA | TGA => grassmann::fit(config, source, runner),
-        PCP => pursuit::fit(config, source, runner),
-        other => Err(Error::invalid_argument(format!(
-            "method {} is not a baseline; fit it with the crate steradian",
-            other.name()
-        ))),
-    }
+    let (config, runner) = (plan.request.config(), runner.narrowed(plan.threads)?);
+    let fit = || {
+        in_units(config, source, &runner, |config, data| match config.method() {
+            EMPCA | EMAE => orthogonal_iteration::fit(config, data, &runner),
+            GA | TGA => grassmann::fit(config, data, &runner),
+            PCP => pursuit::fit(config, data, &runner),
+            other => Err(Error::invalid_argument(format!(
+                "method {} is not a baseline; fit it with the crate steradian",
+                other.name()
+            ))),
+        })
+    };
+    memory::guard(|| runner.compute(fit)).map(|(model, _)| model)
+}
+
+/// Runs a fit in suitable units and converts its model back. Returns the units too, for results beside the model.
+fn in_units<T: AsMut<Model>>(
+    config: &Config,
+    source: &dyn Source,
+    runner: &Local,
+    fit: impl FnOnce(&Config, &Finite<'_>) -> Result<T>,
+) -> Result<(T, FitUnits)> {
+    let passes_before = runner.passes();
+    let (mut result, units) = steradian::fit::in_units(config, source, runner, fit)?;
+    let model = result.as_mut();
+    units.restore(model)?;
+    model.config = config.clone();
+    model.report.passes = runner.passes() - passes_before;
+    Ok((result, units))
 }
 
 /// The number of components, which must be an integer for baselines.

@@ -18,7 +18,7 @@
 //! eigenvalue outside of Q, is at most trace A - trace Theta. The bound is 1 if trace A - trace Theta is at least
 //! theta_d.
 
-use steradian::center;
+use steradian::center::{self, Finite};
 use steradian::config::Weighting;
 use steradian::engine::Runner;
 use steradian::fit::FittedSubspace;
@@ -28,7 +28,7 @@ use steradian::linalg::{product, symmetric_eigen, tall_inner, tall_subtract};
 use steradian::model::Certificate;
 use steradian::orthonormal::orthonormalize;
 use steradian::random::{Stream, normal_matrix};
-use steradian::{Config, Error, Local, Matrix, Model, Result, Source};
+use steradian::{Config, Error, Local, Matrix, Model, Result};
 
 use crate::count;
 
@@ -38,9 +38,10 @@ const MAX_STEPS: usize = 1000;
 const SINGLE_TOLERANCE: f64 = 1e-5;
 
 /// Fits by orthogonal iteration.
-pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
+pub(crate) fn fit(config: &Config, data: &Finite<'_>, runner: &Local) -> Result<Model> {
+    let source = data.source;
     let (shape, d, passes_before) = (source.shape(), count(config)?, runner.passes());
-    let (point, warning) = center::checked_center(config.center(), source, config.seed(), runner)?;
+    let (point, warning) = center::by_passes(config.center(), data, config.seed(), runner)?;
     let directions = WeightedRows::new(&point, config.weighting(), None);
     let precision = if config.tolerance() < SINGLE_TOLERANCE { Precision::Double } else { Precision::Working };
     let apply = |w: &Matrix, precision| {
@@ -50,7 +51,7 @@ pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Resul
         z.data_mut().iter_mut().for_each(|x| *x /= mass.max(1.0));
         Ok(z)
     };
-    let mut vectors = normal_matrix(shape.features, d, config.seed(), Stream::Baselines);
+    let mut vectors = normal_matrix(shape.features, d, data.start_seed(config.seed()), Stream::Baselines);
     runner.compute(|| orthonormalize(&mut vectors, 0.0).map(drop))?;
     let (mut steps, mut change) = (0, f64::INFINITY);
     while steps < MAX_STEPS && change > config.tolerance() {

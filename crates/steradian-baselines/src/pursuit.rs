@@ -21,19 +21,21 @@
 //! flops for the smaller side m and rank r.
 
 use rayon::prelude::*;
+use steradian::center::{self, Finite};
 use steradian::data::{Block, BlockData, Element, Rows};
 use steradian::engine::{Iteration, Runner};
 use steradian::fit::FittedSubspace;
 use steradian::fit::assemble;
 use steradian::linalg::{Matrix, MatrixView, add_product, product};
+use steradian::memory;
 use steradian::model::Certificate;
 use steradian::orthonormal::orthonormalize_in_order;
 use steradian::solver::top_eigenpairs;
 use steradian::{Config, Local, Model, Plan, Result};
-use steradian::{Error, Source, center};
+use steradian::{Error, Source};
 
-use crate::count;
 use crate::plan::plan;
+use crate::{count, in_units};
 
 /// Largest number of steps.
 const MAX_STEPS: usize = 1000;
@@ -77,18 +79,32 @@ pub fn principal_component_pursuit(config: &Config, source: &dyn Source, runner:
 /// # Errors
 /// Those of the fit.
 pub fn run_pursuit(plan: &Plan, source: &dyn Source, runner: &Local) -> Result<Pursuit> {
-    let config = plan.request.config();
-    let Searched { state, found, rank, passes_before } = search(config, source, runner)?;
-    let (low_rank, sparse) = runner.compute(|| state.into_parts(&found.center));
-    let model = assemble(config, found, passes_before, source, runner)?;
-    Ok(Pursuit { model, low_rank, rank, sparse })
+    let (config, runner) = (plan.request.config(), &runner.narrowed(plan.threads)?);
+    let pursue = || {
+        in_units(config, source, runner, |config, data| {
+            let Searched { state, found, rank, passes_before } = search(config, data, runner)?;
+            let (low_rank, sparse) = state.into_parts(&found.center);
+            let model = assemble(config, found, passes_before, data.source, runner)?;
+            Ok(Pursuit { model, low_rank, rank, sparse })
+        })
+    };
+    let (mut pursuit, units) = memory::guard(|| runner.compute(pursue))?;
+    let parts = pursuit.low_rank.data_mut().iter_mut().chain(pursuit.sparse.data_mut());
+    parts.for_each(|x| *x = units.restored(*x));
+    Ok(pursuit)
+}
+
+impl AsMut<Model> for Pursuit {
+    fn as_mut(&mut self) -> &mut Model {
+        &mut self.model
+    }
 }
 
 /// Fits the model without returning the parts.
-pub(crate) fn fit(config: &Config, source: &dyn Source, runner: &Local) -> Result<Model> {
-    let Searched { state, found, passes_before, .. } = search(config, source, runner)?;
+pub(crate) fn fit(config: &Config, data: &Finite<'_>, runner: &Local) -> Result<Model> {
+    let Searched { state, found, passes_before, .. } = search(config, data, runner)?;
     drop(state);
-    assemble(config, found, passes_before, source, runner)
+    assemble(config, found, passes_before, data.source, runner)
 }
 
 /// State and subspace after the iteration.
@@ -99,9 +115,9 @@ struct Searched {
     passes_before: usize,
 }
 
-fn search(config: &Config, source: &dyn Source, runner: &Local) -> Result<Searched> {
-    let (shape, passes_before) = (source.shape(), runner.passes());
-    let (center, warning) = center::checked_center(config.center(), source, config.seed(), runner)?;
+fn search(config: &Config, data: &Finite<'_>, runner: &Local) -> Result<Searched> {
+    let (source, shape, passes_before) = (data.source, data.source.shape(), runner.passes());
+    let (center, warning) = center::by_passes(config.center(), data, config.seed(), runner)?;
     let mut state = AlmState::read(source, &center, runner)?;
     let outcome = state.iterate(config, runner)?;
     let mut warnings: Vec<String> = warning.into_iter().collect();
@@ -172,7 +188,7 @@ impl AlmState {
         let (side, length) = if by_samples { (samples, features) } else { (features, samples) };
         let strip = |start: usize| {
             let width = STRIP.min(length - start);
-            let zeros = || vec![0.0; side * width];
+            let zeros = || memory::filled(side * width, 0.0);
             AlmStrip { width, m: zeros(), s: zeros(), y: zeros(), t: zeros() }
         };
         let mut strips: Vec<AlmStrip> = (0..length).step_by(STRIP).map(strip).collect();
@@ -360,7 +376,7 @@ impl Shrink {
     /// Replaces T by L in a strip of this width.
     fn apply(&self, t: &mut Vec<f64>, width: usize) {
         let times = |a: &Matrix, b: &[f64]| {
-            let mut out = vec![0.0; a.rows() * width];
+            let mut out = memory::filled(a.rows() * width, 0.0);
             add_product(&mut out, a.view(), MatrixView::new(b, a.columns(), width), 1.0);
             out
         };
