@@ -3,7 +3,8 @@
 //! [`open`] detects the format of a file by its content and returns [`Data`], a [`steradian::Source`]: a `.npy` array
 //! is memory-mapped and read in place (zero-copy), or streamed if it does not fit into memory; a table (text or
 //! parquet) is streamed; a folder of images or a video is decoded once. Outputs are written atomically (temporary file,
-//! then rename), so a reader never opens an incomplete file.
+//! then its name), so a reader never opens an incomplete file. [`check_outputs`] rejects outputs that would replace an
+//! input.
 //!
 //! # Features
 //!
@@ -13,7 +14,7 @@
 //! | feature | adds | crates |
 //! |---|---|---|
 //! | `csv` | text tables, read and written | `csv` |
-//! | `parquet` | parquet tables | `parquet`, `bytes`, `half` |
+//! | `parquet` | parquet tables | `parquet`, `bytes`, `flate2`, `half` |
 //! | `images` | image files, folders of images, GIF | `image` |
 //! | `video` | videos, by the program `ffmpeg` | none |
 
@@ -27,21 +28,27 @@ mod table;
 pub use clip::image::{Color, Image};
 #[cfg(feature = "video")]
 pub use clip::video_writer::MovieWriter;
-pub use clip::{Clip, ClipOptions};
+pub use clip::{Clip, ClipLimits, ClipOptions};
 pub use npy::element::FileElement;
 pub use npy::streamed::StreamedNpySource;
 pub use npy::{NpySource, read_vector};
-pub use open::{Data, open};
+pub use open::{Data, open, open_within};
+pub use output::atomic_file::{AtomicFile, commit, stage_file, write_atomic};
+pub use output::check_outputs::{OutputPath, check_outputs};
 pub use output::checkpoint::Checkpoint;
+pub use output::created_folders::CreatedFolders;
+pub use output::marker::MARKER;
+pub use output::output_folder::OutputFolder;
+pub use output::write::NpyWriter;
 #[cfg(feature = "csv")]
 pub use output::write::write_csv;
-pub use output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
+pub use system::file_stamp::file_stamp;
 pub use system::memory::available as available_memory;
 #[cfg(feature = "csv")]
 pub use table::csv::CsvSource;
 #[cfg(feature = "parquet")]
 pub use table::parquet::ParquetSource;
-pub use table::table_options::{Missing, TableOptions};
+pub use table::table_options::{Header, Missing, TableOptions};
 
 /// Text tables as sources.
 #[cfg(feature = "csv")]
@@ -62,7 +69,7 @@ pub mod heap {
 
 /// Memory-mapped files that another process truncates.
 pub mod mapped {
-    pub use crate::npy::mmap::install_sigbus_handler;
+    pub use crate::system::signals::install_sigbus_handler;
 }
 
 /// Parquet tables as sources.
@@ -71,9 +78,17 @@ pub mod parquet {
     pub use crate::table::parquet::ParquetSource;
 }
 
-/// Atomic writes: temporary files that are renamed into place when complete.
+/// Signals that end a program, and what it removes before.
+pub mod signals {
+    pub use crate::output::remove_temporary_files;
+    #[cfg(unix)]
+    pub use crate::system::signals::{BUS_ERROR, Signal, ignore_file_size_signal, watch};
+}
+
+/// Atomic writes: temporary files that get their names when complete.
 pub mod write {
+    pub use crate::output::atomic_file::{AtomicFile, commit, stage_file, write_atomic};
+    pub use crate::output::write::NpyWriter;
     #[cfg(feature = "csv")]
     pub use crate::output::write::write_csv;
-    pub use crate::output::write::{AtomicFile, NpyWriter, StagedDir, stage_file, write_atomic};
 }

@@ -7,8 +7,10 @@ use std::path::Path;
 use steradian::data::{Block, Shape};
 use steradian::{Error, Result, Source};
 
+use crate::clip::clip_limits::ClipLimits;
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::clip_source::Clip;
+use crate::clip::container::{HEAD, container};
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::NpySource;
 use crate::npy::streamed::StreamedNpySource;
@@ -151,18 +153,24 @@ impl Source for Data {
     }
 }
 
-/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video. The options apply to tables;
-/// other formats reject them.
+/// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video, within the default limits of
+/// decoding. The options apply to tables; other formats reject them.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
+    open_within(path, options, &ClipLimits::default())
+}
+
+/// Opens data as [`open`] does; the limits apply to images and videos.
+pub fn open_within(path: impl AsRef<Path>, options: &TableOptions, limits: &ClipLimits) -> Result<Data> {
     let path = path.as_ref();
+    let frames = ClipOptions { limits: *limits, ..ClipOptions::default() };
     let reject = |problem: &str| Err(Error::invalid_data(format!("{}: {problem}", path.display())));
     if path.is_dir() {
         options.require_unset(path, "a folder")?;
-        return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
+        return Ok(Data::Clip(Clip::open(path, &frames)?));
     }
     let (file, bytes) = open_regular(path)?;
     let mut head = Vec::new();
-    PositionedReader::new(&file, 0).take(4096).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
+    PositionedReader::new(&file, 0).take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
     if head.is_empty() {
         return reject("the file is empty (0 bytes); expected a .npy array or a table");
     }
@@ -180,7 +188,7 @@ pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     }
     if let Some(format) = video {
         options.require_unset(path, format)?;
-        return Ok(Data::Clip(Clip::open(path, &ClipOptions::default())?));
+        return Ok(Data::Clip(Clip::open(path, &frames)?));
     }
     if let Some(problem) = unsupported_format(&head, bytes) {
         return reject(&problem);
@@ -216,17 +224,8 @@ fn open_parquet(path: &Path, _: &TableOptions) -> Result<Data> {
 
 /// Name of the video or GIF format of a file with these first bytes, if it is one.
 fn video_format(head: &[u8]) -> Option<&'static str> {
-    let at = |start: usize, magic: &[u8]| head.get(start..).is_some_and(|rest| rest.starts_with(magic));
-    match () {
-        () if at(0, b"GIF87a") || at(0, b"GIF89a") => Some("a GIF"),
-        () if at(0, b"\x1a\x45\xdf\xa3") => Some("a Matroska or WebM video"),
-        () if at(0, b"\0\0\x01\xba") || at(0, b"\0\0\x01\xb3") => Some("an MPEG video"),
-        () if at(0, b"FLV\x01") => Some("a Flash video"),
-        () if at(0, b"OggS\0") => Some("an Ogg video"),
-        () if at(0, b"RIFF") && at(8, b"AVI ") => Some("an AVI video"),
-        () if at(4, b"ftyp") && head[0] == 0 => Some("an MP4 or QuickTime video"),
-        () => None,
-    }
+    let gif = head.starts_with(b"GIF87a") || head.starts_with(b"GIF89a");
+    if gif { Some("a GIF") } else { container(head).map(|container| container.name) }
 }
 
 /// Problem and remedy of a file in a known format that is not supported.

@@ -1,12 +1,13 @@
-//! Options of a clip: frame range, stride, size and color.
+//! Options of a clip: frame range, stride, size, color and limits of decoding.
 
 use std::path::Path;
 
 use steradian::{Error, Result};
 
+use crate::clip::clip_limits::ClipLimits;
 use crate::clip::image::Color;
 
-/// Selection, size and color of the frames of a clip.
+/// Selection, size and color of the frames of a clip, and limits of decoding them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClipOptions {
     /// Index of the first frame, from 0.
@@ -19,11 +20,13 @@ pub struct ClipOptions {
     pub resize: f64,
     /// True to decode colors in addition to gray levels.
     pub color: bool,
+    /// Limits of decoding.
+    pub limits: ClipLimits,
 }
 
 impl Default for ClipOptions {
     fn default() -> Self {
-        Self { start: 0, end: None, stride: 1, resize: 1.0, color: false }
+        Self { start: 0, end: None, stride: 1, resize: 1.0, color: false, limits: ClipLimits::default() }
     }
 }
 
@@ -76,7 +79,7 @@ impl ClipOptions {
     }
 
     /// Height and width after resizing.
-    pub(crate) fn size(&self, (height, width): (usize, usize)) -> (usize, usize) {
+    pub(crate) fn output_dimensions(&self, (height, width): (usize, usize)) -> (usize, usize) {
         let resized = |side: usize| ((side as f64 * self.resize).round() as usize).max(1);
         (resized(height), resized(width))
     }

@@ -1,7 +1,8 @@
 //! Clips as sources: u8 gray frames of one size from images, a video, a GIF or an (n, height, width) `.npy`.
 //!
 //! A u8 array is read in place. Other formats are decoded once into a temporary file of n x height x width bytes in the
-//! temporary folder of the system, and colors, if requested, into another one of three times that size. These files
+//! temporary folder of the system, and colors, if requested, into another one of three times that size. Both together
+//! are at most as large as [`ClipLimits::max_decoded`](crate::ClipLimits::max_decoded). These files
 //! have no name where the system supports that, so the system removes them when the process ends, also after a crash.
 
 use std::io::Read;
@@ -12,6 +13,7 @@ use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
 use steradian::{Error, Result, Source};
 
 use crate::clip::clip_options::ClipOptions;
+use crate::clip::container::{Container, HEAD, SUPPORTED, container, playlist};
 #[cfg(feature = "images")]
 use crate::clip::gif::spool_gif;
 use crate::clip::image::{Color, Image};
@@ -19,7 +21,7 @@ use crate::clip::image::{Color, Image};
 use crate::clip::image_folder::spool_folder;
 use crate::clip::spool::{DecodedFrames, Spool};
 #[cfg(feature = "video")]
-use crate::clip::video_reader::spool_video;
+use crate::clip::video_reader::{VideoFile, spool_video};
 use crate::npy::mmap::MappedFile;
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::{NpySource, check_rows};
@@ -27,8 +29,6 @@ use crate::npy::npy_source::{NpySource, check_rows};
 use crate::system::missing_feature::missing_feature;
 use crate::system::pread::open_regular;
 
-/// Number of bytes that identify the format of a file.
-const HEAD: u64 = 16;
 /// Alternative to a clip format that this build does not include.
 #[cfg(not(all(feature = "images", feature = "video")))]
 const OTHER_CLIP: &str = "save the frames as an (n, height, width) .npy of uint8";
@@ -85,7 +85,19 @@ impl Clip {
                 path.display()
             )));
         }
-        Self::video(path, options)
+        if let Some(list) = playlist(&head) {
+            return Err(Error::invalid_data(format!(
+                "{}: the file is {list}, which names other files; pass the video itself",
+                path.display()
+            )));
+        }
+        let Some(container) = container(&head) else {
+            return Err(Error::corrupt_file(
+                path,
+                format!("the file is not a video in a supported format: {SUPPORTED}"),
+            ));
+        };
+        Self::video(path, container, options)
     }
 
     #[cfg(feature = "images")]
@@ -109,13 +121,13 @@ impl Clip {
     }
 
     #[cfg(feature = "video")]
-    fn video(path: &Path, options: &ClipOptions) -> Result<Self> {
-        let (frames, rate) = spool_video(path, options)?;
+    fn video(path: &Path, container: Container, options: &ClipOptions) -> Result<Self> {
+        let (frames, rate) = spool_video(VideoFile { path, container }, options)?;
         Ok(Self::decoded(path, frames, rate))
     }
 
     #[cfg(not(feature = "video"))]
-    fn video(path: &Path, _: &ClipOptions) -> Result<Self> {
+    fn video(path: &Path, _: Container, _: &ClipOptions) -> Result<Self> {
         Err(missing_feature(path, "reading a video", "video", OTHER_CLIP))
     }
 
@@ -140,7 +152,7 @@ impl Clip {
         }
         options.check_range(path, shape.samples)?;
         let (start, end) = (options.start, options.end.unwrap_or(shape.samples));
-        if options.stride == 1 && options.size((height, width)) == (height, width) {
+        if options.stride == 1 && options.output_dimensions((height, width)) == (height, width) {
             return Ok(Self {
                 path: path.into(),
                 store: FrameStore::Array(array, start),
@@ -174,7 +186,7 @@ impl Clip {
     }
 
     /// Height and width of a frame in pixels.
-    pub fn size(&self) -> (usize, usize) {
+    pub fn dimensions(&self) -> (usize, usize) {
         self.shape.image.expect("a clip has an image size")
     }
 

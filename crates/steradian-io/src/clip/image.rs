@@ -34,13 +34,13 @@ pub struct Image {
 
 impl Image {
     /// Height and width.
-    pub fn size(&self) -> (usize, usize) {
+    pub fn dimensions(&self) -> (usize, usize) {
         (self.height, self.width)
     }
 
     /// The image resized to a height and width that are not larger: each pixel is the mean of the area it covers.
     pub fn shrunk(&self, (height, width): (usize, usize)) -> Self {
-        if (height, width) == self.size() {
+        if (height, width) == self.dimensions() {
             return self.clone();
         }
         let (vertical, horizontal) = (spans(self.height, height), spans(self.width, width));

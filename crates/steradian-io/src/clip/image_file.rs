@@ -8,33 +8,50 @@
 //! | alpha | composited over black |
 //! | floating point | rejected: the level of white is not defined |
 
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use image::{DynamicImage, ImageReader};
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use steradian::error::format_bytes;
 use steradian::{Error, Result};
 
+use crate::clip::clip_limits::{MAX_IMAGE_BYTES, MAX_IMAGE_RATIO};
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::image::{Color, Image};
+use crate::clip::tiff_tags::check_tags;
+use crate::system::pread::open_regular;
 
 /// The end marker of a JPEG file. It is checked because decoders fill the missing part of a truncated file with gray.
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 /// Number of last bytes of a file that are searched for the end marker: some cameras append data.
-const JPEG_TAIL: usize = 4096;
+const JPEG_TAIL: u64 = 4096;
 
 impl Image {
     /// Reads a PNG, JPEG, BMP, PNM or TIFF image or the first frame of a GIF as gray levels; the content decides the
     /// format.
     pub fn read_gray(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::from_decoded(path, &decode(path)?, Color::Gray)
+        Self::from_decoded(path, decode(path)?, Color::Gray)
     }
 
-    /// Converts a decoded image to u8; the path is for the error message.
-    pub(crate) fn from_decoded(path: &Path, decoded: &DynamicImage, color: Color) -> Result<Self> {
-        let pixels = match (color, decoded) {
-            (Color::Gray, DynamicImage::ImageLuma8(image)) => Some(image.as_raw().clone()),
-            (Color::Gray, _) => map_pixels(decoded, |rgb, alpha| over_black(luma(rgb), alpha)),
-            (Color::Rgb, _) => map_pixels(decoded, |rgb, alpha| rgb.map(|level| over_black(level, alpha)))
+    /// Converts a decoded image to u8, in place where that is possible; the path is for the error message.
+    pub(crate) fn from_decoded(path: &Path, decoded: DynamicImage, color: Color) -> Result<Self> {
+        let (height, width) = (decoded.height() as usize, decoded.width() as usize);
+        match (color, decoded) {
+            (Color::Gray, DynamicImage::ImageLuma8(image)) => {
+                Ok(Self { height, width, color, pixels: image.into_raw() })
+            }
+            (Color::Rgb, DynamicImage::ImageRgb8(image)) => Ok(Self { height, width, color, pixels: image.into_raw() }),
+            (_, other) => Self::converted(path, &other, color),
+        }
+    }
+
+    /// A copy of a decoded image as u8.
+    fn converted(path: &Path, decoded: &DynamicImage, color: Color) -> Result<Self> {
+        let pixels = match color {
+            Color::Gray => map_pixels(decoded, |rgb, alpha| over_black(luma(rgb), alpha)),
+            Color::Rgb => map_pixels(decoded, |rgb, alpha| rgb.map(|level| over_black(level, alpha)))
                 .map(<Vec<[u8; 3]>>::into_flattened),
         };
         let Some(pixels) = pixels else {
@@ -47,24 +64,82 @@ impl Image {
     }
 }
 
-/// Decodes an image file in its stored color format.
+/// Decodes an image file in its stored color format. The size in its header is checked before memory is allocated.
 pub(crate) fn decode(path: &Path) -> Result<DynamicImage> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    let tail = &bytes[bytes.len().saturating_sub(JPEG_TAIL)..];
-    if bytes.starts_with(&[0xff, 0xd8]) && !tail.windows(2).any(|pair| pair == JPEG_END) {
-        return Err(Error::corrupt_file(path, "the JPEG image is truncated: its end marker is missing; copy it again"));
-    }
-    let reader =
-        ImageReader::new(std::io::Cursor::new(&bytes)).with_guessed_format().map_err(|e| Error::io(path, e))?;
-    if reader.format().is_none() {
+    let corrupt = |e: image::ImageError| Error::corrupt_file(path, format!("the image cannot be decoded: {e}"));
+    let (mut file, bytes) = open_regular(path)?;
+    check_jpeg_end(path, &mut file, bytes)?;
+    check_tags(path, &file, bytes)?;
+    let mut reader = ImageReader::new(BufReader::new(file)).with_guessed_format().map_err(|e| Error::io(path, e))?;
+    let Some(format) = reader.format() else {
         return Err(Error::corrupt_file(path, "image format is not supported; use PNG, JPEG, BMP, PGM, TIFF or GIF"));
+    };
+    // The decoder of JPEG reads the whole file.
+    if format == ImageFormat::Jpeg && bytes > MAX_IMAGE_BYTES {
+        let (size, limit) = (format_bytes(bytes), format_bytes(MAX_IMAGE_BYTES));
+        return Err(Error::corrupt_file(
+            path,
+            format!("the file is {size}, more than the limit of {limit} of an image"),
+        ));
     }
-    reader.decode().map_err(|e| Error::corrupt_file(path, format!("the image cannot be decoded: {e}")))
+    reader.limits(image_limits());
+    let decoder = reader.into_decoder().map_err(corrupt)?;
+    let (width, height) = decoder.dimensions();
+    check_size(path, (height, width), decoder.total_bytes())?;
+    if decoder.total_bytes() > bytes.saturating_mul(MAX_IMAGE_RATIO) {
+        let (decoded, stored) = (format_bytes(decoder.total_bytes()), format_bytes(bytes));
+        let problem = format!("the header declares an image of {height} x {width} (height x width), {decoded}");
+        return Err(Error::corrupt_file(path, format!("{problem}, in a file of {stored}; copy it again")));
+    }
+    DynamicImage::from_decoder(decoder).map_err(corrupt)
+}
+
+/// Limits of the memory of a decoder.
+pub(crate) fn image_limits() -> Limits {
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(MAX_IMAGE_BYTES);
+    limits
+}
+
+/// Fails if the buffers of a decoder for an image of this height and width exceed the limit.
+pub(crate) fn check_size(path: &Path, (height, width): (u32, u32), decoded: u64) -> Result<()> {
+    if decoded <= MAX_IMAGE_BYTES {
+        return Ok(());
+    }
+    let (decoded, limit) = (format_bytes(decoded), format_bytes(MAX_IMAGE_BYTES));
+    Err(Error::corrupt_file(
+        path,
+        format!(
+            "the image of {height} x {width} (height x width) takes {decoded} when decoded, more than the limit of {limit}; \
+             use a smaller image"
+        ),
+    ))
+}
+
+/// Fails for a JPEG file without an end marker; leaves the file at its start.
+fn check_jpeg_end(path: &Path, file: &mut File, bytes: u64) -> Result<()> {
+    let io = |e| Error::io(path, e);
+    let (mut start, mut tail) = (Vec::new(), Vec::new());
+    Read::by_ref(file).take(2).read_to_end(&mut start).map_err(io)?;
+    if start == [0xff, 0xd8] {
+        file.seek(SeekFrom::Start(bytes.saturating_sub(JPEG_TAIL))).map_err(io)?;
+        Read::by_ref(file).take(JPEG_TAIL).read_to_end(&mut tail).map_err(io)?;
+        if !tail.windows(2).any(|pair| pair == JPEG_END) {
+            let problem = "the JPEG image is truncated: its end marker is missing; copy it again";
+            return Err(Error::corrupt_file(path, problem));
+        }
+    }
+    file.seek(SeekFrom::Start(0)).map_err(io)?;
+    Ok(())
 }
 
 /// Converts a decoded image to each of the [`ClipOptions::formats`].
-pub(crate) fn convert(path: &Path, decoded: &DynamicImage, options: &ClipOptions) -> Result<Vec<Image>> {
-    options.formats().iter().map(|color| Image::from_decoded(path, decoded, *color)).collect()
+pub(crate) fn convert(path: &Path, decoded: DynamicImage, options: &ClipOptions) -> Result<Vec<Image>> {
+    let (last, others) = options.formats().split_last().expect("gray is always a format");
+    let mut images: Vec<Image> =
+        others.iter().map(|color| Image::converted(path, &decoded, *color)).collect::<Result<_>>()?;
+    images.push(Image::from_decoded(path, decoded, *last)?);
+    Ok(images)
 }
 
 /// Maps RGB and alpha of each pixel; `None` if the channels have neither 8 nor 16 bits.

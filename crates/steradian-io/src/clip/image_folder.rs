@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
 
+use crate::clip::clip_limits::DecodedTotal;
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::image_file::{convert, decode};
 use crate::clip::spool::{DecodedFrames, Spool};
-
-/// File name extensions of the supported image formats.
-const EXTENSIONS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "tif", "tiff", "gif"];
+use crate::system::image_name::is_image_name;
 
 /// The image files of a folder, in the natural order of their names: 2 is before 10.
 pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -18,10 +17,7 @@ pub fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let (mut images, mut others) = (Vec::new(), 0usize);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        let extension =
-            path.extension().map(|extension| extension.to_string_lossy().to_lowercase()).unwrap_or_default();
-        if !hidden && path.is_file() && EXTENSIONS.contains(&extension.as_str()) {
+        if is_image_name(&path) && path.is_file() {
             images.push(path);
         } else {
             others += 1;
@@ -43,12 +39,14 @@ pub(crate) fn spool_folder(path: &Path, options: &ClipOptions) -> Result<Decoded
     options.check_range(path, files.len())?;
     let numbers = frame_numbers(&files);
     let mut spool = Spool::new(path, options)?;
+    let mut total = DecodedTotal::new(path, &options.limits);
     let mut first: Option<(&Path, (usize, usize))> = None;
     for (frame, file) in files.iter().enumerate().filter(|(frame, _)| options.selects(*frame)) {
-        let images = convert(file, &decode(file)?, options)?;
-        let (first_file, size) = *first.get_or_insert((file, images[0].size()));
-        if size != images[0].size() {
-            let ((h, w), (y, x)) = (size, images[0].size());
+        let images = convert(file, decode(file)?, options)?;
+        total.add(1, images.iter().map(|image| image.pixels.len() as u64).sum())?;
+        let (first_file, size) = *first.get_or_insert((file, images[0].dimensions()));
+        if size != images[0].dimensions() {
+            let ((h, w), (y, x)) = (size, images[0].dimensions());
             return Err(Error::invalid_data(format!(
                 "{} is {h} x {w} (height x width) but {} is {y} x {x}; all frames of a clip must have one size",
                 first_file.display(),

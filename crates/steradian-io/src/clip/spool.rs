@@ -38,7 +38,7 @@ pub(crate) struct DecodedFrames {
 impl<'a> Spool<'a> {
     /// Creates the temporary files for frames of the clip at a path.
     pub(crate) fn new(path: &'a Path, options: &'a ClipOptions) -> Result<Self> {
-        let file = || tempfile::tempfile().map(|file| BufWriter::with_capacity(1 << 20, file));
+        let file = || tempfile::tempfile().map(|file| BufWriter::with_capacity(1 << 18, file));
         let files = options.formats().iter().map(|_| file()).collect::<std::io::Result<_>>();
         let files = files.map_err(|e| cannot_store(&e))?;
         Ok(Self { path, options, files, size: None, numbers: Vec::new() })
@@ -47,7 +47,7 @@ impl<'a> Spool<'a> {
     /// Adds a frame: one image per color format of [`ClipOptions::formats`].
     pub(crate) fn add(&mut self, images: &[Image], number: u64) -> Result<()> {
         for (image, file) in images.iter().zip(&mut self.files) {
-            let size = self.options.size(image.size());
+            let size = self.options.output_dimensions(image.dimensions());
             let (height, width) = *self.size.get_or_insert(size);
             if (height, width) != size {
                 return Err(Error::corrupt_file(
@@ -55,7 +55,11 @@ impl<'a> Spool<'a> {
                     format!("frame {number} is {} x {}, expected {height} x {width} (height x width)", size.0, size.1),
                 ));
             }
-            file.write_all(&image.shrunk(size).pixels).map_err(|e| cannot_store(&e))?;
+            let written = match size == image.dimensions() {
+                true => file.write_all(&image.pixels),
+                false => file.write_all(&image.shrunk(size).pixels),
+            };
+            written.map_err(|e| cannot_store(&e))?;
         }
         self.numbers.push(number);
         Ok(())

@@ -10,6 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use steradian::memory;
 use steradian::{Error, Result};
 
 use crate::system::pread::length;
@@ -35,7 +36,7 @@ impl Buffer {
 
     /// A buffer for reads of at most `length` bytes.
     pub(crate) fn new(length: usize) -> Self {
-        Self { memory: vec![0; Self::bytes_for(length)], range: 0..0 }
+        Self { memory: memory::filled(Self::bytes_for(length), 0), range: 0..0 }
     }
 
     /// The bytes of the last read.

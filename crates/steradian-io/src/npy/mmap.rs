@@ -1,6 +1,6 @@
 //! Memory-mapped files, and bytes reinterpreted as elements.
 //!
-//! All unsafe code of the crate is in this file and in `malloc.rs`.
+//! All unsafe code of the crate is in this file, in `malloc.rs` and in `signals.rs`.
 //!
 //! # When another process truncates a mapped file
 //!
@@ -9,7 +9,7 @@
 //!
 //! - Every visit first checks the length of the open file. If the file is shorter than before, the visit returns an
 //!   error with both lengths.
-//! - A truncation *during* a visit cannot be detected this way. If the program has called [`install_sigbus_handler`],
+//! - A truncation *during* a visit cannot be detected this way. If the program has called [`install_sigbus_handler`](crate::mapped::install_sigbus_handler),
 //!   it then exits with one line on the standard error and exit code 4; otherwise the signal terminates it.
 //!
 //! A file that is *rewritten in place* with the same length is not detected: each pass reads the current content. A
@@ -130,34 +130,4 @@ pub(crate) fn as_elements<T: FileElement>(bytes: &[u8]) -> Option<&[T]> {
     // SAFETY: every bit pattern is a value of T (`AnyBits`, which is sealed), and `align_to` casts only aligned bytes.
     let (before, elements, after) = unsafe { bytes.align_to::<T>() };
     (before.is_empty() && after.is_empty()).then_some(elements)
-}
-
-/// Installs a handler for `SIGBUS`: the process exits with one line and exit code 4 if a mapped file is truncated while
-/// it is read.
-///
-/// Call it at the start of a program, never in a library. On systems without signals it does nothing.
-pub fn install_sigbus_handler() {
-    #[cfg(unix)]
-    {
-        // SAFETY: `action` is a plain C struct for which zero bytes are a valid value; the handler is an `extern "C"`
-        // function of the one-argument form (no SA_SIGINFO) and calls only async-signal-safe functions.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = on_bus_error as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            action.sa_flags = libc::SA_ONSTACK;
-            libc::sigemptyset(&mut action.sa_mask);
-            libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
-        }
-    }
-}
-
-#[cfg(unix)]
-extern "C" fn on_bus_error(_signal: libc::c_int) {
-    const LINE: &[u8] = b"error: a file was truncated by another process while it was read, or its disk failed; \
-        run again when the file is complete\n";
-    // SAFETY: `write` and `_exit` are async-signal-safe, and LINE is a constant of its own length.
-    unsafe {
-        libc::write(libc::STDERR_FILENO, LINE.as_ptr().cast(), LINE.len());
-        libc::_exit(4);
-    }
 }

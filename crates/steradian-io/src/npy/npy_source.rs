@@ -13,6 +13,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use steradian::data::{Block, ElementType, Rows, Shape};
+use steradian::engine::Grid;
+use steradian::memory::{self, CollectReserved};
 use steradian::{Error, Result, Source};
 
 use crate::npy::element::FileElement;
@@ -84,7 +86,7 @@ impl NpySource {
             Some(data) => visit_rows(Rows::contiguous(data, count, features)?, visit)?,
             None => {
                 let decode = |bytes| T::decode(bytes, self.header.big_endian);
-                let copy: Vec<T> = self.mapped.bytes(part.clone()).chunks_exact(size_of::<T>()).map(decode).collect();
+                let copy = self.mapped.bytes(part.clone()).chunks_exact(size_of::<T>()).map(decode).collect_reserved();
                 visit_rows(Rows::contiguous(&copy, count, features)?, visit)?;
             }
         }
@@ -95,7 +97,7 @@ impl NpySource {
     /// Rows of an array in Fortran order, copied into C order.
     fn gather<T: FileElement>(&self, rows: Range<usize>) -> Vec<T> {
         let (samples, features, size) = (self.shape.samples, self.shape.features, size_of::<T>());
-        let mut out = vec![T::default(); rows.len() * features];
+        let mut out = memory::filled(rows.len() * features, T::default());
         for column in 0..features {
             // The file stores an image column by column, a sample stores it row by row.
             let feature = match self.shape.image {
@@ -115,6 +117,16 @@ impl NpySource {
 impl Source for NpySource {
     fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        if self.in_place() {
+            return 0;
+        }
+        // A copy of the block of each thread.
+        let Shape { samples, features, element, .. } = self.shape;
+        let block = Grid::new(samples, features, 0).block_rows().min(samples);
+        (threads * block * features * element.bytes()) as u64
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
@@ -180,7 +192,7 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
             "{name}: expected a vector with 1 dimension, got shape {shape} with {count}; save x.ravel()"
         )));
     }
-    let mut data = Vec::with_capacity(header.bytes);
+    let mut data = memory::reserved(header.bytes);
     let mut part = PositionedReader::new(&file, header.start as u64).take(header.bytes as u64);
     part.read_to_end(&mut data).map_err(|e| Error::io(path, e))?;
     let vector = match header.element {
@@ -206,5 +218,5 @@ pub fn read_vector(path: impl AsRef<Path>) -> Result<Vec<f64>> {
 }
 
 fn widen<T: FileElement>(bytes: &[u8], big_endian: bool) -> Vec<f64> {
-    bytes.chunks_exact(size_of::<T>()).map(|number| T::decode(number, big_endian).widen()).collect()
+    bytes.chunks_exact(size_of::<T>()).map(|number| T::decode(number, big_endian).widen()).collect_reserved()
 }

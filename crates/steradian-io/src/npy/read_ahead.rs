@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use steradian::memory;
 use steradian::{Error, Result};
 
 use crate::npy::direct_io::Buffer;
@@ -59,7 +60,7 @@ enum ChunkContent {
     /// A loaded chunk.
     Ready(Arc<Buffer>),
     /// The error of a load, for the next visitor of the chunk.
-    Failed(Error, Buffer),
+    Failed(Error, Option<Buffer>),
 }
 
 impl Slot {
@@ -120,17 +121,19 @@ impl ReaderShared {
             let buffer = match std::mem::replace(&mut slot.content, ChunkContent::Loading) {
                 ChunkContent::Free(buffer) => buffer,
                 ChunkContent::Ready(buffer) => Arc::into_inner(buffer),
-                ChunkContent::Failed(_, buffer) => Some(buffer),
+                ChunkContent::Failed(_, buffer) => buffer,
                 ChunkContent::Loading => unreachable!("a slot that is being filled is not idle"),
             };
             drop(state);
-            let mut buffer = buffer.unwrap_or_else(|| Buffer::new(self.chunk_bytes));
-            let loaded = (self.load)(chunk, &mut buffer);
-            state = self.lock();
-            state.slots[index].content = match loaded {
-                Ok(()) => ChunkContent::Ready(Arc::new(buffer)),
-                Err(error) => ChunkContent::Failed(error, buffer),
+            let content = match memory::guard(|| Ok(buffer.unwrap_or_else(|| Buffer::new(self.chunk_bytes)))) {
+                Ok(mut buffer) => match (self.load)(chunk, &mut buffer) {
+                    Ok(()) => ChunkContent::Ready(Arc::new(buffer)),
+                    Err(error) => ChunkContent::Failed(error, Some(buffer)),
+                },
+                Err(error) => ChunkContent::Failed(error, None),
             };
+            state = self.lock();
+            state.slots[index].content = content;
             self.changed.notify_all();
         }
     }
@@ -229,7 +232,7 @@ impl Ring {
                     if let ChunkContent::Failed(error, buffer) =
                         std::mem::replace(&mut slot.content, ChunkContent::Free(None))
                     {
-                        slot.content = ChunkContent::Free(Some(buffer));
+                        slot.content = ChunkContent::Free(buffer);
                         break Err(error);
                     }
                 }

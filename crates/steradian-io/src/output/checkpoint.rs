@@ -25,8 +25,8 @@ use steradian::engine::{Journal, Payload};
 use steradian::fit::FitIdentity;
 use steradian::{Error, Result};
 
+use crate::output::atomic_file::{cannot_write, write_atomic};
 use crate::output::record::{Record, read_record, write_record};
-use crate::output::write::{cannot_write, write_atomic};
 use steradian::error::os_error_text;
 
 /// First bytes of a checkpoint of any version.
@@ -35,6 +35,9 @@ const MAGIC_PREFIX: &[u8] = b"steradian checkpoint ";
 const MAGIC: &[u8] = b"steradian checkpoint 1\n";
 /// First bytes of a snapshot file.
 const SNAPSHOT_MAGIC: &[u8] = b"steradian pass 1\n";
+
+/// Largest size of the record of a fit identity, in bytes. As text it needs many times its size when it is read.
+const MAX_IDENTITY: u64 = 16 << 20;
 
 /// Time to wait for the lock of a process that was killed: it releases its memory before its locks.
 #[cfg(target_os = "linux")]
@@ -47,6 +50,8 @@ pub struct Checkpoint {
     path: PathBuf,
     /// Serialized fit identity, the first record of both files.
     identity: Vec<u8>,
+    /// True if the fit that created the checkpoint read another file, of which this one seems to be a copy.
+    of_another_file: bool,
     /// Minimum time between two snapshots.
     every: Duration,
     on_warning: WarningHandler,
@@ -101,9 +106,12 @@ impl Checkpoint {
         let mut end = MAGIC.len() as u64;
         let damaged = || corrupt("the head of the checkpoint is corrupt");
         let record = read_record(&file, end, length).map_err(io)?.ok_or_else(damaged)?;
-        let saved = record.content(&file).map_err(io)?;
+        if record.end() - end > MAX_IDENTITY {
+            return Err(damaged());
+        }
+        let text = record.content(&file).map_err(io)?;
         let saved =
-            std::str::from_utf8(&saved).ok().and_then(|text| FitIdentity::from_text(text).ok()).ok_or_else(damaged)?;
+            std::str::from_utf8(&text).ok().and_then(|text| FitIdentity::from_text(text).ok()).ok_or_else(damaged)?;
         if let Some(difference) = saved.difference(identity) {
             return Err(Error::invalid_argument(format!(
                 "{}: this checkpoint is of another fit: {difference}; repeat the command that started it, name another \
@@ -121,7 +129,14 @@ impl Checkpoint {
             file.set_len(end).map_err(io)?;
         }
         let state = Mutex::new(JournalState { file, totals, end, ended: false, snapshot_failed: false });
-        Ok(Self { path, identity: text, every, on_warning: Box::new(on_warning), state })
+        let of_another_file = saved.is_of_another_file(identity);
+        Ok(Self { path, identity: text, of_another_file, every, on_warning: Box::new(on_warning), state })
+    }
+
+    /// True if the checkpoint was created for another file of the same size, time of modification and sampled rows, as a
+    /// copy has them.
+    pub fn is_of_another_file(&self) -> bool {
+        self.of_another_file
     }
 
     /// Number of finished passes.
@@ -136,7 +151,7 @@ impl Checkpoint {
 
     /// Removes the files of the checkpoint.
     pub fn remove(&self) -> Result<()> {
-        for path in [self.snapshot_path(".new"), self.snapshot_path(""), self.path.clone()] {
+        for path in Self::paths(&self.path).into_iter().rev() {
             match std::fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io(path, error)),
                 _ => {}
@@ -145,16 +160,23 @@ impl Checkpoint {
         Ok(())
     }
 
+    /// The files of a checkpoint at a path: the journal, the snapshot and the temporary file of the snapshot.
+    pub fn paths(path: impl AsRef<Path>) -> [PathBuf; 3] {
+        ["", ".pass", ".pass.new"].map(|ending| {
+            let mut name = path.as_ref().as_os_str().to_owned();
+            name.push(ending);
+            name.into()
+        })
+    }
+
     fn state(&self) -> MutexGuard<'_, JournalState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Path of the snapshot; with the suffix `.new`, path of its temporary file.
-    fn snapshot_path(&self, suffix: &str) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(".pass");
-        name.push(suffix);
-        name.into()
+    /// Path of the snapshot.
+    fn snapshot_path(&self) -> PathBuf {
+        let [_, snapshot, _] = Self::paths(&self.path);
+        snapshot
     }
 
     fn append(&self, state: &mut JournalState, content: &Payload<'_>) -> io::Result<()> {
@@ -179,7 +201,7 @@ impl Checkpoint {
     }
 
     fn write_snapshot(&self, pass: usize, content: &Payload<'_>) -> io::Result<()> {
-        let new = self.snapshot_path(".new");
+        let [_, snapshot, new] = Self::paths(&self.path);
         let written = File::create(&new).and_then(|mut file| {
             file.write_all(SNAPSHOT_MAGIC)?;
             write_record(&mut file, |to| to.write_all(&self.identity))?;
@@ -188,7 +210,7 @@ impl Checkpoint {
                 content.write_to(to)
             })?;
             file.sync_data()?;
-            std::fs::rename(&new, self.snapshot_path(""))
+            std::fs::rename(&new, snapshot)
         });
         if written.is_err() {
             let _ = std::fs::remove_file(&new);
@@ -198,7 +220,7 @@ impl Checkpoint {
 
     /// The snapshot of a pass; `None` if the file is absent, corrupt, or of another fit or pass.
     fn read_snapshot(&self, pass: usize) -> Option<Vec<u8>> {
-        let file = File::open(self.snapshot_path("")).ok()?;
+        let file = File::open(self.snapshot_path()).ok()?;
         let length = file.metadata().ok()?.len();
         let mut magic = vec![0; SNAPSHOT_MAGIC.len()];
         read_up_to(&file, &mut magic).ok()?;
@@ -230,7 +252,7 @@ impl Journal for Checkpoint {
         }
         match self.append(&mut state, content) {
             // The total replaces the snapshot of the same pass.
-            Ok(()) => drop(std::fs::remove_file(self.snapshot_path(""))),
+            Ok(()) => drop(std::fs::remove_file(self.snapshot_path())),
             Err(error) => {
                 state.ended = true;
                 (self.on_warning)(format!(
@@ -255,7 +277,7 @@ impl Journal for Checkpoint {
                 state.snapshot_failed = true;
                 (self.on_warning)(format!(
                     "cannot write checkpoint {} ({}); the fit continues and retries later",
-                    self.snapshot_path("").display(),
+                    self.snapshot_path().display(),
                     os_error_text(&error)
                 ));
             }

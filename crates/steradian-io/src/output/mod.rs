@@ -1,5 +1,19 @@
-//! Output files: atomic writes of results, and checkpoints.
+//! Output files and folders: the check before, atomic writes, and checkpoints.
 
+pub(crate) mod atomic_file;
+pub(crate) mod check_outputs;
 pub(crate) mod checkpoint;
+pub(crate) mod commit;
+pub(crate) mod created_folders;
+pub(crate) mod marker;
+pub(crate) mod output_folder;
 pub(crate) mod record;
+pub(crate) mod temporary;
 pub(crate) mod write;
+
+/// Removes the temporary files and folders of this process. Call it before the process ends without unwinding, as after a
+/// signal; outputs that are being written cannot be finished afterwards.
+pub fn remove_temporary_files() {
+    temporary::remove_all();
+    created_folders::remove_empty();
+}

@@ -1,149 +1,19 @@
-//! Atomic writes of results: temporary files in the same folder, renamed into place when complete.
+//! Writers of arrays and tables, atomic.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+#[cfg(feature = "csv")]
+use std::io;
+use std::path::Path;
 
 #[cfg(feature = "csv")]
 use steradian::Matrix;
 use steradian::data::ElementType;
 use steradian::{Error, Result};
-use tempfile::TempPath;
 
 use crate::npy::element::FileElement;
 use crate::npy::npy_header::MAGIC;
-use steradian::error::os_error_text;
-
-/// A file that is written atomically: [`AtomicFile::finish`] renames it into place; dropping it before removes it.
-///
-/// An existing file is replaced atomically. If the path is a symbolic link, the target of the link is replaced.
-#[derive(Debug)]
-pub struct AtomicFile {
-    path: PathBuf,
-    target: PathBuf,
-    /// The temporary file, removed unless it is renamed into place.
-    temporary: TempPath,
-    file: BufWriter<File>,
-}
-
-impl AtomicFile {
-    /// Creates the temporary file; the folder must exist.
-    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref().to_path_buf();
-        let target = match std::fs::metadata(&path) {
-            Ok(kind) if kind.is_file() => std::fs::canonicalize(&path).map_err(|e| Error::io(&path, e))?,
-            // A rename would replace the device itself.
-            Ok(kind) => {
-                let what = if kind.is_dir() { "a folder" } else { "a device or a pipe" };
-                let problem = format!("cannot write to {what}; pass the path of a file");
-                return Err(Error::io(path, io::Error::new(io::ErrorKind::InvalidInput, problem)));
-            }
-            Err(_) => path.clone(),
-        };
-        let folder = match target.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
-        // `create_new` instead of the default of `tempfile`, so that a result has the permissions of any new file.
-        let (file, temporary) = tempfile::Builder::new()
-            .prefix(".steradian-")
-            .suffix(".part")
-            .make_in(folder, |name| File::create_new(name))
-            .map_err(|e| cannot_write(&path, &e))?
-            .into_parts();
-        Ok(Self { path, target, temporary, file: BufWriter::with_capacity(1 << 18, file) })
-    }
-
-    /// Flushes and syncs the content to disk. The remaining rename needs no disk space.
-    pub fn complete(&mut self) -> Result<()> {
-        let synced = self.file.flush().and_then(|()| self.file.get_ref().sync_all());
-        synced.map_err(|e| cannot_write(&self.path, &e))
-    }
-
-    /// Syncs the content to disk, then renames the file into place.
-    pub fn finish(mut self) -> Result<()> {
-        self.complete()?;
-        let Self { path, target, temporary, file } = self;
-        drop(file);
-        temporary.persist(&target).map_err(|e| cannot_write(&path, &e.error))?;
-        // Makes the rename durable. Some file systems cannot sync folders; the content is on disk in any case.
-        #[cfg(unix)]
-        if let Some(folder) = target.parent() {
-            let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        }
-        Ok(())
-    }
-
-    /// Writes all bytes; unlike with [`Write::write_all`], the error names the file.
-    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|e| cannot_write(&self.path, &e))
-    }
-}
-
-impl Write for AtomicFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-/// The [`Error::Io`] of a file that cannot be written.
-pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Error {
-    let problem = format!(
-        "cannot be written: {}; check that its folder exists, is writable and has free space",
-        os_error_text(error)
-    );
-    Error::io(path, io::Error::new(error.kind(), problem))
-}
-
-/// A folder that is written under a temporary name: [`StagedDir::finish`] renames it into place and replaces an
-/// existing one.
-#[derive(Debug)]
-pub struct StagedDir {
-    target: PathBuf,
-    temporary: tempfile::TempDir,
-}
-
-impl StagedDir {
-    /// Creates the temporary folder; the parent folder must exist.
-    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
-        let target = path.as_ref().to_path_buf();
-        let parent = target.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-        let created = tempfile::Builder::new().prefix(".steradian-").suffix(".part").tempdir_in(parent);
-        let temporary = created.map_err(|e| cannot_write(&target, &e))?;
-        Ok(Self { target, temporary })
-    }
-
-    /// Writes a file into the folder.
-    pub fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let written = std::fs::write(self.temporary.path().join(name), bytes);
-        written.map_err(|e| cannot_write(&self.target.join(name), &e))
-    }
-
-    /// Renames the folder into place. An existing folder of that name is removed with its content.
-    pub fn finish(self) -> Result<()> {
-        let failed = |e: io::Error| cannot_write(&self.target, &e);
-        if self.target.is_dir() {
-            std::fs::remove_dir_all(&self.target).map_err(failed)?;
-        }
-        #[cfg(unix)]
-        {
-            // A temporary folder is private to its owner; a result has the permissions of its parent folder.
-            use std::os::unix::fs::PermissionsExt;
-            let parent = self.target.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-            let mode = std::fs::metadata(parent).map_err(failed)?.permissions().mode() & 0o777 | 0o700;
-            std::fs::set_permissions(self.temporary.path(), std::fs::Permissions::from_mode(mode)).map_err(failed)?;
-        }
-        std::fs::rename(self.temporary.path(), &self.target).map_err(failed)?;
-        // The temporary path no longer exists, so nothing is left to remove.
-        let _ = self.temporary.keep();
-        Ok(())
-    }
-}
+use crate::output::atomic_file::AtomicFile;
+#[cfg(feature = "csv")]
+use crate::output::atomic_file::cannot_write;
 
 /// A writer of a `.npy` array of known shape and element type, which is passed in several calls.
 #[derive(Debug)]
@@ -161,7 +31,12 @@ pub struct NpyWriter {
 impl NpyWriter {
     /// Starts an array of this shape, whose first dimension is the number of rows.
     pub fn create(path: impl AsRef<Path>, element: ElementType, shape: &[usize]) -> Result<Self> {
-        let path = path.as_ref();
+        Self::begin(AtomicFile::create(path)?, element, shape)
+    }
+
+    /// Starts an array whose content goes to a new file.
+    pub fn begin(mut file: AtomicFile, element: ElementType, shape: &[usize]) -> Result<Self> {
+        let path = file.path();
         let Some((&rows, sizes)) = shape.split_first() else {
             return Err(Error::invalid_argument(format!(
                 "{}: an array requires at least one dimension",
@@ -182,7 +57,6 @@ impl NpyWriter {
             ElementType::F32 => f32::DESCR,
             ElementType::F64 => f64::DESCR,
         };
-        let mut file = AtomicFile::create(path)?;
         file.append(&header(descr, shape))?;
         Ok(Self { file, element, rows, row_length, written: 0, bytes: Vec::new() })
     }
@@ -194,7 +68,7 @@ impl NpyWriter {
         if !complete || rows.len() > remaining {
             return Err(Error::invalid_argument(format!(
                 "{}: expected complete rows of {} elements, at most {}, got {} elements",
-                self.file.path.display(),
+                self.file.path().display(),
                 self.row_length,
                 remaining.checked_div(self.row_length).unwrap_or(0),
                 rows.len()
@@ -213,17 +87,23 @@ impl NpyWriter {
         Ok(())
     }
 
-    /// Renames the array into place; fails if rows are missing.
+    /// Puts the array into place; fails if rows are missing.
     pub fn finish(self) -> Result<()> {
+        self.into_file()?.finish()
+    }
+
+    /// The complete file, not yet in place; fails if rows are missing.
+    pub fn into_file(mut self) -> Result<AtomicFile> {
         if self.written != self.rows * self.row_length {
             return Err(Error::invalid_argument(format!(
                 "{}: the array is incomplete, {} of {} rows were written",
-                self.file.path.display(),
+                self.file.path().display(),
                 self.written.checked_div(self.row_length).unwrap_or(0),
                 self.rows
             )));
         }
-        self.file.finish()
+        self.file.complete()?;
+        Ok(self.file)
     }
 }
 
@@ -248,20 +128,6 @@ fn header(descr: &str, shape: &[usize]) -> Vec<u8> {
     bytes.extend((text.len() as u16).to_le_bytes());
     bytes.extend(text.into_bytes());
     bytes
-}
-
-/// Writes a file atomically.
-pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
-    stage_file(path, bytes)?.finish()
-}
-
-/// Writes and syncs a file under a temporary name; [`AtomicFile::finish`] renames it into place. Several files can be
-/// staged first and then finished without failing for lack of disk space.
-pub fn stage_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<AtomicFile> {
-    let mut file = AtomicFile::create(path)?;
-    file.append(bytes)?;
-    file.complete()?;
-    Ok(file)
 }
 
 /// Writes a matrix as a text table. Numbers have the fewest digits that are read back to the same f64.

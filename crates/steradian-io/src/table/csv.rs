@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use ::csv::ByteRecord;
 use steradian::data::{Block, BlockData, ElementType, Rows, Shape};
 use steradian::engine::Grid;
+use steradian::memory;
 use steradian::{Error, Result, Source};
 
 use crate::npy::npy_source::check_rows;
@@ -97,7 +98,7 @@ impl CsvSource {
 
     /// Parses samples into one buffer; fails if the file has changed since it was opened.
     fn parse(&self, rows: &Range<usize>) -> Result<Vec<f64>> {
-        let mut numbers = Vec::with_capacity(rows.len() * self.shape.features);
+        let mut numbers = memory::reserved(rows.len() * self.shape.features);
         let mut sample = rows.start - rows.start % STRIDE;
         let start = self.starts.get(sample / STRIDE).copied().unwrap_or(self.bytes);
         let mut records = Records::new(&self.path, &self.file, self.separator, start);
@@ -136,8 +137,8 @@ impl Source for CsvSource {
     fn buffer_bytes(&self, threads: usize) -> u64 {
         let Shape { samples, features, .. } = self.shape;
         let block = Grid::new(samples, features, 0).block_rows().min(samples) * features * 8;
-        // One block per thread, and the recorded starts.
-        (threads * block + 8 * samples.div_ceil(STRIDE)) as u64
+        // A block and the buffers of its text for each thread, and the recorded starts.
+        (threads * (block + 4 * BUFFER) + 8 * samples.div_ceil(STRIDE)) as u64
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {

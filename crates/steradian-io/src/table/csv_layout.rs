@@ -9,7 +9,7 @@ use steradian::{Error, Result};
 use crate::system::quote::quote;
 use crate::table::cell::Cell;
 use crate::table::columns::select;
-use crate::table::table_options::TableOptions;
+use crate::table::table_options::{Header, TableOptions};
 
 /// The layout of a text table.
 #[derive(Debug, Clone)]
@@ -40,7 +40,11 @@ impl CsvLayout {
                 path.display()
             )));
         }
-        let header = options.header.unwrap_or_else(|| has_header(first, options));
+        let header = match options.header {
+            Header::Auto => has_header(first, options),
+            Header::Yes => true,
+            Header::No => false,
+        };
         let label = |field: usize| match header {
             true => String::from_utf8_lossy(first[field].trim_ascii()).into_owned(),
             false => field.to_string(),

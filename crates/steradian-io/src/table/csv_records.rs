@@ -17,7 +17,9 @@ use crate::table::table_options::Missing;
 pub(crate) const BUFFER: usize = 64 << 10;
 
 /// Largest length of a row in bytes. A longer row is an unclosed quote, which would load the whole file into memory.
-const MAX_ROW_BYTES: u64 = 64 << 20;
+const MAX_ROW_BYTES: u64 = 16 << 20;
+/// Largest number of fields of a row: each takes memory beside its text.
+const MAX_FIELDS: usize = 1 << 20;
 
 /// The separator: the most frequent of comma, semicolon and tab in the first line, outside quotes.
 pub(crate) fn separator(head: &[u8]) -> u8 {
@@ -91,6 +93,10 @@ impl<'a> Records<'a> {
         let start = self.origin + self.reader.position().byte();
         self.reader.get_mut().limit = start + MAX_ROW_BYTES;
         match self.reader.read_byte_record(&mut self.record) {
+            Ok(_) if self.record.len() > MAX_FIELDS => {
+                let fields = self.record.len();
+                Err(self.corrupt(start, format!("row has {fields} fields, more than the limit of {MAX_FIELDS}"))?)
+            }
             Ok(more) => Ok(more.then_some(start)),
             Err(e) => match e.into_kind() {
                 ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::FileTooLarge => {

@@ -18,6 +18,10 @@ pub(crate) mod parquet;
 pub(crate) mod parquet_columns;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet_file;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet_pages;
+#[cfg(feature = "parquet")]
+pub(crate) mod parquet_schema;
 pub(crate) mod table_options;
 #[cfg(any(feature = "csv", feature = "parquet"))]
 pub(crate) mod table_rows;

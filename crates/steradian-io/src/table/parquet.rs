@@ -12,6 +12,8 @@ use std::sync::Arc;
 use parquet::column::reader::ColumnReader;
 use steradian::data::{Block, BlockElement, ElementType, Rows, Shape};
 use steradian::engine::Grid;
+use steradian::error::format_bytes;
+use steradian::memory::{self, CollectReserved};
 use steradian::{Error, Result, Source};
 
 use crate::npy::element::FileElement;
@@ -21,7 +23,7 @@ use crate::system::quote::quote;
 use crate::table::decode_cache::DecodeCache;
 use crate::table::parquet_columns::{ColumnType, names, numbers};
 use crate::table::parquet_file::{ParquetFile, guarded};
-use crate::table::table_options::{Missing, TableOptions};
+use crate::table::table_options::{Header, Missing, TableOptions};
 use crate::table::table_rows::TableRows;
 
 /// Limits of the memory for decoded slabs and undecoded pages.
@@ -39,6 +41,14 @@ struct Budget {
 }
 
 const BUDGET: Budget = Budget { slab_bytes: 4 << 20, min_rows: 64, slabs: 8, page_bytes: 64 << 20, cursors: 4 };
+
+/// Decoded size of a table that is always accepted, in bytes.
+const MAX_TABLE_BYTES: u64 = 256 << 20;
+/// Largest ratio of the decoded size of a larger table to its file. Run lengths and dictionaries can exceed any ratio, but
+/// only for columns that are almost constant.
+const MAX_TABLE_RATIO: u64 = 4096;
+/// Largest ratio of the total size of row names to the file, if they exceed [`MAX_TABLE_BYTES`].
+const MAX_NAME_RATIO: u64 = 64;
 
 /// The numeric columns of a parquet file, one sample per row.
 pub struct ParquetSource {
@@ -94,14 +104,16 @@ impl ParquetSource {
         let (handle, bytes) = open_regular(path)?;
         let handle = Arc::new(handle);
         let file = ParquetFile::open(path, Arc::clone(&handle), bytes)?;
-        if options.header.is_some() {
+        if options.header != Header::Auto {
             let problem = "a header setting applies only to text tables: parquet stores the column names";
             return Err(Error::invalid_parameter("header", format!("{}: {problem}", path.display())));
         }
         let selected = file.select_columns(path, options)?;
         for &column in selected.iter().chain(options.row_names.then_some(&0)) {
             file.check_compression(path, column)?;
+            file.check_pages(path, column)?;
         }
+        check_rows_of_file(path, &file.groups, selected.len(), bytes)?;
         let all_f32 = selected.iter().all(|&column| file.types[column] == ColumnType::Float32);
         let element = if all_f32 { ElementType::F32 } else { ElementType::F64 };
         let features = selected.len();
@@ -163,6 +175,14 @@ impl ParquetSource {
                 true => self.row_names(&slab, &mut name_reader)?.into_iter(),
                 false => Vec::new().into_iter(),
             };
+            let name_bytes = self.rows.name_bytes() as u64;
+            if name_bytes > MAX_TABLE_BYTES.max(self.bytes.saturating_mul(MAX_NAME_RATIO)) {
+                let (names, bytes) = (format_bytes(name_bytes), format_bytes(self.bytes));
+                let what = format!(
+                    "the row names in a file of {bytes} take {names}, more than {MAX_NAME_RATIO} times its size"
+                );
+                return Err(Error::corrupt_file(&self.path, what));
+            }
             let first = self.rows.samples();
             for row in cells.chunks_exact(self.shape.features) {
                 let name = names.next();
@@ -220,7 +240,7 @@ impl ParquetSource {
         let reuses = self.reuses_readers && slab.rows.end < self.file.groups[slab.group];
         let mut readers = readers.map(Vec::into_iter);
         let mut at_end = Vec::new();
-        let mut cells = vec![0.0; rows * features];
+        let mut cells = memory::filled(rows * features, 0.0);
         guarded(&self.path, || {
             for (feature, &column) in self.selected.iter().enumerate() {
                 let mut reader = match readers.as_mut().and_then(Iterator::next) {
@@ -259,7 +279,7 @@ impl ParquetSource {
             }
             cells.truncate(samples * features);
             let numbers = match self.shape.element {
-                ElementType::F32 => SlabRows::F32(cells.into_iter().map(|cell| cell as f32).collect()),
+                ElementType::F32 => SlabRows::F32(cells.iter().map(|cell| *cell as f32).collect_reserved()),
                 _ => SlabRows::F64(cells),
             };
             Ok((numbers, readers))
@@ -287,7 +307,7 @@ impl ParquetSource {
             let numbers = self.slab(index)?;
             return visit_numbers(&of(&numbers)[within(&self.slabs[index], samples)]);
         }
-        let mut copied: Vec<T> = Vec::with_capacity(samples.len() * features);
+        let mut copied: Vec<T> = memory::reserved(samples.len() * features);
         let mut rest = samples.clone();
         while !rest.is_empty() {
             let slab = &self.slabs[index];
@@ -343,6 +363,24 @@ impl SlabRows {
             Self::F32(_) => unreachable!("every slab has the element type of the table"),
         }
     }
+}
+
+/// Fails if a file declares more rows than its size justifies: the slabs, and a fit, take memory per row.
+fn check_rows_of_file(path: &Path, groups: &[usize], columns: usize, bytes: u64) -> Result<()> {
+    let rows = groups.iter().fold(0u64, |rows, &group| rows.saturating_add(group as u64));
+    let decoded = rows.saturating_mul(8 * columns as u64);
+    if decoded <= MAX_TABLE_BYTES.max(bytes.saturating_mul(MAX_TABLE_RATIO)) {
+        return Ok(());
+    }
+    Err(Error::corrupt_file(
+        path,
+        format!(
+            "the file of {} declares {rows} rows x {columns} columns, {} when decoded, more than {MAX_TABLE_RATIO} times its \
+             size; its columns are almost constant, or it is corrupt",
+            format_bytes(bytes),
+            format_bytes(decoded)
+        ),
+    ))
 }
 
 /// Splits row groups into slabs of at most `max_rows` rows.

@@ -115,6 +115,9 @@ pub(crate) fn numbers(reader: &mut ColumnReader, column_type: ColumnType, rows: 
     Ok(cells.into_iter().map(|cell| cell.unwrap_or(f64::NAN)).collect())
 }
 
+/// Largest total size in bytes of row names that are decoded at once.
+const MAX_NAME_BYTES: usize = 64 << 20;
+
 /// The next cells of a column as row names; a null has none.
 pub(crate) fn names(reader: &mut ColumnReader, rows: usize) -> Result<Vec<Option<String>>> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -124,7 +127,16 @@ pub(crate) fn names(reader: &mut ColumnReader, rows: usize) -> Result<Vec<Option
         ColumnReader::Int64ColumnReader(r) => cells(r, rows, i64::to_string),
         ColumnReader::FloatColumnReader(r) => cells(r, rows, f32::to_string),
         ColumnReader::DoubleColumnReader(r) => cells(r, rows, f64::to_string),
-        ColumnReader::ByteArrayColumnReader(r) => cells(r, rows, |x| text(x.data())),
+        ColumnReader::ByteArrayColumnReader(r) => {
+            // A dictionary repeats a long name for each row.
+            let names = cells(r, rows, Clone::clone)?;
+            let bytes: usize = names.iter().flatten().map(|name| name.data().len()).sum();
+            if bytes > MAX_NAME_BYTES {
+                let what = format!("{rows} row names take {bytes} bytes, more than the limit of {MAX_NAME_BYTES}");
+                return Err(ParquetError::General(what));
+            }
+            Ok(names.into_iter().map(|name| name.map(|name| text(name.data()))).collect())
+        }
         ColumnReader::FixedLenByteArrayColumnReader(r) => cells(r, rows, |x| text(x.data())),
         ColumnReader::Int96ColumnReader(r) => cells(r, rows, |x| x.to_nanos().to_string()),
     }

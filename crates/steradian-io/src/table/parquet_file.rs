@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::Compression;
-use parquet::column::reader::ColumnReader;
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
@@ -18,6 +18,8 @@ use crate::system::pread::PositionedReader;
 use crate::system::quote::quote;
 use crate::table::columns::select;
 use crate::table::parquet_columns::{ColumnType, skip};
+use crate::table::parquet_pages::{CheckedPages, check_pages};
+use crate::table::parquet_schema::check_schema;
 use crate::table::table_options::TableOptions;
 
 /// Positioned reads of one open file; the reader of the parquet crate moves a shared cursor.
@@ -54,6 +56,7 @@ impl ChunkReader for SharedFile {
 /// The schema of a parquet file and readers of its columns.
 pub(crate) struct ParquetFile {
     reader: SerializedFileReader<SharedFile>,
+    file: Arc<File>,
     /// Label of each column.
     pub(crate) labels: Vec<String>,
     /// Type of each column.
@@ -65,7 +68,9 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     /// Reads and validates the footer.
     pub(crate) fn open(path: &Path, file: Arc<File>, bytes: u64) -> Result<Self> {
-        let reader = guarded(path, || SerializedFileReader::new(SharedFile { file, bytes }))?;
+        check_schema(path, &file, bytes)?;
+        let shared = SharedFile { file: Arc::clone(&file), bytes };
+        let reader = guarded(path, || SerializedFileReader::new(shared))?;
         reader.metadata().row_groups().iter().try_for_each(|group| check_group(path, group, bytes))?;
         let schema = reader.metadata().file_metadata().schema_descr_ptr();
         let columns = schema.columns();
@@ -76,6 +81,7 @@ impl ParquetFile {
             types: columns.iter().map(|column| ColumnType::of(column)).collect(),
             groups: groups.map_err(|_| Error::corrupt_file(path, "a row group has a negative number of rows"))?,
             reader,
+            file,
         })
     }
 
@@ -149,9 +155,20 @@ impl ParquetFile {
         sizes.max().map_or(0, |largest| USUAL_PAGE.min(largest.max(0).cast_unsigned()))
     }
 
+    /// Fails if a page of a column takes more memory than it may, before it is decoded.
+    pub(crate) fn check_pages(&self, path: &Path, column: usize) -> Result<()> {
+        for group in self.reader.metadata().row_groups() {
+            guarded(path, || check_pages(&self.file, group.column(column)))?;
+        }
+        Ok(())
+    }
+
     /// A reader of a column of a row group, from a row of that group.
     pub(crate) fn column(&self, group: usize, column: usize, row: usize) -> ParquetResult<ColumnReader> {
-        let mut reader = self.reader.get_row_group(group)?.get_column_reader(column)?;
+        let group = self.reader.get_row_group(group)?;
+        let descriptor = group.metadata().column(column).column_descr_ptr();
+        let pages = CheckedPages::new(group.get_column_page_reader(column)?, descriptor.max_def_level() > 0);
+        let mut reader = get_column_reader(descriptor, Box::new(pages));
         if row > 0 {
             skip(&mut reader, row)?;
         }

@@ -14,6 +14,18 @@ pub enum Missing {
     Drop,
 }
 
+/// Treatment of the first row of a text table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Header {
+    /// A header if one of its cells in the selected columns is neither a number nor missing, else a sample.
+    #[default]
+    Auto,
+    /// Names of the columns.
+    Yes,
+    /// A sample.
+    No,
+}
+
 /// Options for reading a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableOptions {
@@ -24,9 +36,8 @@ pub struct TableOptions {
     pub row_names: bool,
     /// Treatment of missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null`.
     pub missing: Missing,
-    /// True if the first row is a header. `None` detects it: the first row is a header if one of its cells in the
-    /// selected columns is neither a number nor missing.
-    pub header: Option<bool>,
+    /// Treatment of the first row.
+    pub header: Header,
 }
 
 impl TableOptions {
@@ -36,7 +47,7 @@ impl TableOptions {
             (self.columns.is_some(), "columns", "a column selection applies"),
             (self.row_names, "row_names", "row names apply"),
             (self.missing != Missing::Error, "missing", "dropping rows with missing cells applies"),
-            (self.header.is_some(), "header", "a header setting applies"),
+            (self.header != Header::Auto, "header", "a header setting applies"),
         ];
         match options.into_iter().find(|(is_set, ..)| *is_set) {
             Some((_, parameter, subject)) => Err(Error::invalid_parameter(

@@ -43,6 +43,12 @@ impl TableRows {
         self.dropped.push(self.next_row());
     }
 
+    /// Total size of the names in bytes.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn name_bytes(&self) -> usize {
+        self.names.len()
+    }
+
     /// The dropped rows, in order.
     pub(crate) fn dropped(&self) -> &[usize] {
         &self.dropped

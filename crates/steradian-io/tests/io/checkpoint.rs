@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use steradian::engine::Journal;
-use steradian::fit::FitIdentity;
+use steradian::fit::{FileStamp, FitIdentity};
 use steradian::{Config, Error, Local, Method, Model, Plan, Result, SliceSource, Solver};
-use steradian_io::Checkpoint;
+use steradian_io::{Checkpoint, file_stamp};
+
+use crate::common::Folder;
 
 const SAMPLES: usize = 600; // three leaves
 const FEATURES: usize = 3;
@@ -25,7 +27,12 @@ fn config() -> Config {
 fn identity(config: &Config) -> FitIdentity {
     let data = numbers();
     let source = SliceSource::new(&data, SAMPLES, FEATURES).unwrap();
-    FitIdentity::new(&Plan::for_source(config, &source, 1).unwrap(), &source, Some(99)).unwrap()
+    FitIdentity::new(
+        &Plan::for_source(config, &source, 1).unwrap(),
+        &source,
+        Some(&FileStamp { bytes: 99, ..FileStamp::default() }),
+    )
+    .unwrap()
 }
 
 fn open(path: &Path, every: Duration) -> Result<Checkpoint> {
@@ -242,4 +249,20 @@ fn a_failed_snapshot_is_reported_once_and_retried() {
     assert!(warnings[0].starts_with("cannot write checkpoint "), "{warnings:?}");
     assert!(warnings[0].contains("fit.checkpoint.pass (") && warnings[0].contains("the fit continues"), "{warnings:?}");
     assert!(!warnings[0].contains("os error"), "{warnings:?}");
+}
+
+#[test]
+fn the_stamp_of_a_folder_is_that_of_its_images() {
+    let folder = Folder::new();
+    let image = folder.file("1.pgm", b"P5\n2 1\n255\nab");
+    folder.file("2.pgm", b"P5\n2 1\n255\ncd");
+    let stamp = || file_stamp(folder.path()).unwrap();
+    let first = stamp();
+    assert!(first.listing.is_some() && first.bytes == 26 && first.modified.is_none(), "{first:?}");
+    // A checkpoint in the folder grows during the fit.
+    folder.file("c", b"a checkpoint");
+    assert_eq!(stamp(), first);
+    let time = std::fs::metadata(&image).unwrap().modified().unwrap() + Duration::from_nanos(1000);
+    std::fs::File::options().write(true).open(&image).unwrap().set_modified(time).unwrap();
+    assert_ne!(stamp().listing, first.listing);
 }

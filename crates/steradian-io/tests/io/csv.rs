@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use steradian::{Error, Source};
-use steradian_io::{CsvSource, Missing, TableOptions};
+use steradian_io::{CsvSource, Header, Missing, TableOptions};
 
 use crate::common::{Dice, Folder, numbers};
 
 fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
-    TableOptions { columns, row_names, missing, header: None }
+    TableOptions { columns, row_names, missing, header: Header::Auto }
 }
 
 fn read(text: impl AsRef<[u8]>, options: &TableOptions) -> steradian::Result<(CsvSource, Vec<f64>, Folder)> {
@@ -57,10 +57,10 @@ fn separators_line_ends_quotes_and_byte_order_marks() {
 
 #[test]
 fn a_header_can_be_forced() {
-    let with = |header| TableOptions { header: Some(header), ..TableOptions::default() };
-    let (source, numbers, _folder) = read("1990,1991\n1,2\n", &with(true)).unwrap();
+    let with = |header| TableOptions { header, ..TableOptions::default() };
+    let (source, numbers, _folder) = read("1990,1991\n1,2\n", &with(Header::Yes)).unwrap();
     assert_eq!((source.feature_names().unwrap().len(), &numbers[..]), (2, &[1.0, 2.0][..]));
-    assert!(matches!(open_error("a,b\n1,2\n", &with(false)), Error::NotNumeric { .. }));
+    assert!(matches!(open_error("a,b\n1,2\n", &with(Header::No)), Error::NotNumeric { .. }));
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn tables_without_rows() {
 #[test]
 fn a_row_that_is_too_long_is_an_error() {
     let mut text = b"a,b\n1,\"".to_vec();
-    text.resize(66 << 20, b'\n');
+    text.resize(18 << 20, b'\n');
     let error = open_error(text, &options(&["a"], false, Missing::Error));
     assert!(error.to_string().contains("line 2: row exceeds"), "{error}");
 }
@@ -274,4 +274,14 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_row_of_too_many_fields_is_rejected() {
+    let folder = Folder::new();
+    let path = folder.file("long.csv", [vec![b','; 1 << 20], b"\n".to_vec()].concat());
+    let error = CsvSource::open(&path, &TableOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::CorruptFile { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("line 1: row has 1048577 fields, more than the limit of 1048576"), "{text}");
 }

@@ -11,6 +11,7 @@ mod data_sets;
 mod features;
 mod npy;
 mod open;
+mod output_folder;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod streamed;

@@ -3,7 +3,7 @@
 use steradian::Error;
 #[cfg(feature = "csv")]
 use steradian::Source;
-use steradian_io::{Data, Missing, TableOptions, open};
+use steradian_io::{Data, Header, Missing, TableOptions, open};
 
 use crate::common::{Folder, npy, numbers};
 
@@ -96,7 +96,7 @@ fn an_array_rejects_the_options_of_tables() {
         (TableOptions { columns: Some(vec!["x".to_string()]), ..plain.clone() }, "columns", "a column selection"),
         (TableOptions { row_names: true, ..plain.clone() }, "row_names", "row names"),
         (TableOptions { missing: Missing::Drop, ..plain.clone() }, "missing", "rows with missing cells"),
-        (TableOptions { header: Some(true), ..plain.clone() }, "header", "a header setting"),
+        (TableOptions { header: Header::Yes, ..plain.clone() }, "header", "a header setting"),
     ] {
         let error = open(&path, &options).unwrap_err();
         assert!(matches!(error, Error::InvalidArgument { parameter, .. } if parameter == Some(name)), "{error:?}");

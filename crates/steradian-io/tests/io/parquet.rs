@@ -18,7 +18,7 @@ use steradian::data::ElementType;
 use steradian::{Error, Source};
 #[cfg(feature = "csv")]
 use steradian_io::CsvSource;
-use steradian_io::{Data, Missing, ParquetSource, TableOptions, open};
+use steradian_io::{Data, Header, Missing, ParquetSource, TableOptions, open};
 
 use crate::common::{Dice, Folder, numbers};
 
@@ -90,7 +90,7 @@ fn plain(folder: &Folder, fields: &[&str], columns: Vec<Column>) -> PathBuf {
 
 fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
-    TableOptions { columns, row_names, missing, header: None }
+    TableOptions { columns, row_names, missing, header: Header::Auto }
 }
 
 /// A table of cars with names, numbers and a date.
@@ -203,7 +203,7 @@ fn errors_name_columns_and_cells() {
     let error = open_error(&options(&["cost"], false, Missing::Error));
     assert!(matches!(error, Error::InvalidArgument { parameter: Some("columns"), .. }), "{error:?}");
     assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
-    let error = open_error(&TableOptions { header: Some(true), ..options(&["price"], false, Missing::Drop) });
+    let error = open_error(&TableOptions { header: Header::Yes, ..options(&["price"], false, Missing::Drop) });
     assert!(matches!(error, Error::InvalidArgument { parameter: Some("header"), .. }), "{error:?}");
 
     let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
@@ -337,4 +337,124 @@ proptest! {
             prop_assert_eq!(csv.table_row(sample), parquet.table_row(sample));
         }
     }
+}
+
+/// The message of a file that must be rejected as corrupt.
+fn reject_bomb(path: &std::path::Path, options: &TableOptions) -> String {
+    let error = ParquetSource::open(path, options).unwrap_err();
+    assert!(matches!(error, Error::CorruptFile { .. }), "{error}");
+    error.to_string()
+}
+
+/// Writes one column of f64 values, `count` times this part of it.
+fn column_of(folder: &Folder, part: &[f64], count: usize, compression: Compression, dictionary: bool) -> PathBuf {
+    let path = folder.path().join("bomb.parquet");
+    let schema = Arc::new(parse_message_type("message t { required double a; }").unwrap());
+    let properties = WriterProperties::builder().set_compression(compression).set_dictionary_enabled(dictionary);
+    let properties = properties.set_data_page_size_limit(usize::MAX).set_data_page_row_count_limit(1 << 20);
+    let properties = Arc::new(properties.set_write_batch_size(1 << 20).build());
+    let mut file = SerializedFileWriter::new(File::create(&path).unwrap(), schema, properties).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    for _ in 0..count {
+        column.typed::<DoubleType>().write_batch(part, None, None).unwrap();
+    }
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    path
+}
+
+/// The file with the size of its first data page in the page header, decompressed, replaced by a varint of equal length.
+fn with_page_size(path: &std::path::Path, bytes: u64, varint: &[u8]) -> Vec<u8> {
+    let mut number = bytes << 1;
+    let mut size = Vec::new();
+    while number >= 0x80 {
+        size.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    size.push(number as u8);
+    assert_eq!(size.len(), varint.len());
+    let mut file = std::fs::read(path).unwrap();
+    // Type 0, then the size.
+    let header = [&[0x15, 0, 0x15][..], &size].concat();
+    let at = file.windows(header.len()).position(|part| part == header).expect("a page of this size") + 3;
+    file[at..at + size.len()].copy_from_slice(varint);
+    file
+}
+
+#[test]
+fn a_page_that_decompresses_to_much_more_is_rejected_before_it_is() {
+    let folder = Folder::new();
+    let part = vec![1.0; 1 << 17];
+    for compression in [Compression::SNAPPY, Compression::LZ4_RAW, Compression::ZSTD(ZstdLevel::default())] {
+        let path = column_of(&folder, &part, 1, compression, false);
+        assert_eq!(ParquetSource::open(&path, &TableOptions::default()).unwrap().shape().samples, 1 << 17);
+        // 128 MiB less a byte instead of 1 MiB.
+        let bomb = with_page_size(&path, 1 << 20, &[0xfe, 0xff, 0xff, 0x7f]);
+        let message = reject_bomb(&folder.file("bomb.parquet", bomb), &TableOptions::default());
+        assert!(message.contains("declares 128.0 MiB, more than the limit of 64.0 MiB"), "{message}");
+    }
+}
+
+#[test]
+fn rows_that_the_size_of_the_file_does_not_justify_are_rejected() {
+    let folder = Folder::new();
+    let path = column_of(&folder, &vec![1.0; 1 << 20], 40, Compression::UNCOMPRESSED, true);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes < 60_000, "{bytes}");
+    let message = reject_bomb(&path, &TableOptions::default());
+    assert!(message.contains("declares 41943040 rows x 1 columns, 320.0 MiB when decoded"), "{message}");
+    // The same ratio is accepted for a small table.
+    let path = column_of(&folder, &vec![1.0; 1 << 20], 4, Compression::UNCOMPRESSED, true);
+    assert_eq!(ParquetSource::open(&path, &TableOptions::default()).unwrap().shape().samples, 4 << 20);
+}
+
+#[test]
+fn long_row_names_in_a_dictionary_are_rejected() {
+    let folder = Folder::new();
+    let path = folder.path().join("names.parquet");
+    let schema = parse_message_type("message t { required byte_array name (UTF8); required double a; }").unwrap();
+    let properties = Arc::new(WriterProperties::builder().set_dictionary_page_size_limit(8 << 20).build());
+    let mut file = SerializedFileWriter::new(File::create(&path).unwrap(), Arc::new(schema), properties).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let name = ByteArray::from("x".repeat(1 << 20).as_str());
+    let mut column = group.next_column().unwrap().unwrap();
+    for _ in 0..10 {
+        column.typed::<ByteArrayType>().write_batch(&vec![name.clone(); 100], None, None).unwrap();
+    }
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let numbers: Vec<f64> = (0..1000).map(f64::from).collect();
+    column.typed::<DoubleType>().write_batch(&numbers, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    // A gigabyte of names.
+    let message = reject_bomb(&path, &TableOptions { row_names: true, ..TableOptions::default() });
+    assert!(message.contains("1000 row names take 1048576000 bytes"), "{message}");
+}
+
+#[test]
+fn counts_in_page_headers_that_contradict_the_page_are_rejected() {
+    let folder = Folder::new();
+    let gzip = Compression::GZIP(GzipLevel::default());
+    for compression in [Compression::SNAPPY, Compression::ZSTD(ZstdLevel::default()), gzip] {
+        let path = column_of(&folder, &[1.0; 1000], 1, compression, true);
+        let mut file = std::fs::read(&path).unwrap();
+        // The dictionary page: type 2, 8 bytes; later in its header the structure 7, whose first field is the count.
+        let at = file.windows(4).position(|head| head == [0x15, 4, 0x15, 16]).unwrap();
+        let count = at + file[at..].windows(3).position(|head| head == [0x4c, 0x15, 2]).unwrap() + 2;
+        // 63 values in 8 bytes.
+        file[count] = 126;
+        let message = reject_bomb(&folder.file("many.parquet", &file), &TableOptions::default());
+        assert!(message.contains("a dictionary of 8 bytes declares 63 values"), "{message}");
+    }
+    // Random numbers, which take 72 kB, in a page that declares 16 bytes.
+    let mut dice = Dice(5);
+    let random: Vec<f64> = (0..9000).map(|_| dice.roll() as f64 / dice.roll() as f64).collect();
+    let path = column_of(&folder, &random, 1, gzip, false);
+    let less = with_page_size(&path, 72_000, &[0xa0, 0x80, 0]);
+    let message = reject_bomb(&folder.file("less.parquet", less), &TableOptions::default());
+    assert!(message.contains("a page declares 16 bytes and decompresses to more"), "{message}");
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use steradian::Matrix;
 use steradian::data::ElementType;
 use steradian::{Error, Source};
-use steradian_io::{AtomicFile, NpySource, NpyWriter, write_atomic};
+use steradian_io::{AtomicFile, NpySource, NpyWriter, commit, stage_file, write_atomic};
 #[cfg(feature = "csv")]
 use steradian_io::{CsvSource, TableOptions, write_csv};
 
@@ -102,6 +102,56 @@ fn permissions_are_those_of_a_new_file_and_links_remain() {
     write_atomic(folder.path().join("link"), b"through").unwrap();
     assert!(folder.path().join("link").is_symlink());
     assert_eq!(std::fs::read(folder.path().join("plain")).unwrap(), b"through");
+}
+
+#[test]
+fn files_that_belong_together_are_put_into_place_together() {
+    let folder = Folder::new();
+    let stage = |name: &str| stage_file(folder.path().join(name), name.as_bytes()).unwrap();
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    folder.file("old", "before");
+    folder.file("last", "before");
+    let files = vec![stage("old"), stage("new"), stage("blocked"), stage("last")];
+    // The third file cannot be put into place: those before it are taken back.
+    std::fs::create_dir(folder.path().join("blocked")).unwrap();
+    let error = commit(files).unwrap_err();
+    assert!(matches!(&error, Error::Io { path, .. } if path.ends_with("blocked")), "{error}");
+    assert_eq!(names(&folder), ["blocked", "last", "old"]);
+    assert_eq!((read("old").as_str(), read("last").as_str()), ("before", "before"));
+    commit(vec![stage("old"), stage("new"), stage("last")]).unwrap();
+    assert_eq!(names(&folder), ["blocked", "last", "new", "old"]);
+    assert_eq!((read("old").as_str(), read("new").as_str(), read("last").as_str()), ("old", "new", "last"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_being_written_has_no_name() {
+    let folder = Folder::new();
+    let mut file = AtomicFile::create(folder.path().join("m")).unwrap();
+    file.append(&[0; 1 << 20]).unwrap();
+    file.complete().unwrap();
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
+    file.finish().unwrap();
+    assert_eq!(names(&folder), ["m"]);
+}
+
+#[test]
+fn two_writers_of_one_file_do_not_disturb_each_other() {
+    let folder = Folder::new();
+    let path = folder.path().join("m");
+    std::thread::scope(|threads| {
+        for writer in 0..8u8 {
+            let path = &path;
+            threads.spawn(move || {
+                for _ in 0..20 {
+                    write_atomic(path, &[writer; 5000]).unwrap();
+                    let read = std::fs::read(path).unwrap();
+                    assert!(read.len() == 5000 && read.iter().all(|byte| *byte == read[0]), "a mixed file");
+                }
+            });
+        }
+    });
+    assert_eq!(names(&folder), ["m"]);
 }
 
 #[test]

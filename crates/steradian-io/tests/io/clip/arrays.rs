@@ -21,7 +21,7 @@ fn an_array_is_read_in_place_and_frames_are_selected() {
     let expected: Vec<u8> = [2, 4, 6].iter().flat_map(|&i| data[i * PIXELS..(i + 1) * PIXELS].to_vec()).collect();
     assert_eq!(bytes(&sparse), expected);
     let small = Clip::open(&path, &ClipOptions { resize: 1.0 / 3.0, ..ClipOptions::default() }).unwrap();
-    assert_eq!(small.size(), (7, 11));
+    assert_eq!(small.dimensions(), (7, 11));
     let mean = |bytes: &[u8]| bytes.iter().map(|&x| f64::from(x)).sum::<f64>() / bytes.len() as f64;
     assert!((mean(&bytes(&small)) - mean(&data)).abs() < 0.1);
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use image::{DynamicImage, ImageFormat};
 use steradian::{Config, Error, Local, Method, SliceSource, Source};
-use steradian_io::{Clip, ClipOptions, Data, TableOptions};
+use steradian_io::{Clip, ClipLimits, ClipOptions, Data, TableOptions};
 
 use super::{HEIGHT, PIXELS, WIDTH, bytes, frames, open, open_error};
 use crate::common::Folder;
@@ -31,7 +31,8 @@ pub fn save_colored(folder: &Folder, count: usize) -> Vec<Vec<u8>> {
     frames
 }
 
-pub const IN_COLOR: ClipOptions = ClipOptions { start: 0, end: None, stride: 1, resize: 1.0, color: true };
+pub const IN_COLOR: ClipOptions =
+    ClipOptions { start: 0, end: None, stride: 1, resize: 1.0, color: true, limits: ClipLimits::DEFAULT };
 
 #[test]
 fn a_folder_is_read_in_the_order_of_its_numbers() {
@@ -46,7 +47,7 @@ fn a_folder_is_read_in_the_order_of_its_numbers() {
         folder.file("notes.txt", "not a frame");
         folder.file(".hidden.png", "also not a frame");
         let clip = open(folder.path()).unwrap();
-        assert_eq!((clip.shape().samples, clip.size()), (12, (HEIGHT, WIDTH)), "{ending}");
+        assert_eq!((clip.shape().samples, clip.dimensions()), (12, (HEIGHT, WIDTH)), "{ending}");
         assert_eq!(bytes(&clip), data, "{ending}");
         assert_eq!((clip.number(0), clip.number(11)), (3, 14));
         assert_eq!(clip.temporary_bytes(), data.len() as u64);
@@ -74,7 +75,7 @@ fn jpeg_and_gif_are_supported() {
         }
     }
     let clip = open(&gif).unwrap();
-    assert_eq!((clip.shape().samples, clip.size()), (2, (HEIGHT, WIDTH)));
+    assert_eq!((clip.shape().samples, clip.dimensions()), (2, (HEIGHT, WIDTH)));
     let decoded = bytes(&clip);
     assert!(decoded[..PIXELS].iter().zip(&two).all(|(a, b)| a.abs_diff(*b) < 8));
     assert!(decoded[PIXELS..].iter().zip(&two).all(|(a, b)| (255 - a).abs_diff(*b) < 8));

@@ -4,6 +4,8 @@ mod arrays;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(feature = "video")]
+mod untrusted;
+#[cfg(feature = "video")]
 mod video;
 
 use std::path::Path;

@@ -35,7 +35,7 @@ fn a_lossless_video_has_the_encoded_frames() {
     let (folder, data) = (Folder::new(), frames(30));
     let path = encode(&folder, "clip.mkv", &data, &["-c:v", "ffv1"]);
     let clip = open(&path).unwrap();
-    assert_eq!((clip.shape().samples, clip.size(), clip.rate()), (30, (HEIGHT, WIDTH), Some(10.0)));
+    assert_eq!((clip.shape().samples, clip.dimensions(), clip.rate()), (30, (HEIGHT, WIDTH), Some(10.0)));
     assert_eq!(bytes(&clip), data);
     let part =
         Clip::open(&path, &ClipOptions { start: 4, end: Some(10), stride: 3, ..ClipOptions::default() }).unwrap();
@@ -102,8 +102,8 @@ fn a_rotated_video_is_read_upright() {
         );
         return;
     }
-    assert_eq!(open(&landscape).unwrap().size(), (20, 32));
-    assert_eq!(open(&rotated).unwrap().size(), (32, 20));
+    assert_eq!(open(&landscape).unwrap().dimensions(), (20, 32));
+    assert_eq!(open(&rotated).unwrap().dimensions(), (32, 20));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_truncated_video_is_an_error_and_never_a_short_clip() {
     let error = open_error(&text, &ClipOptions::default());
     assert!(
         matches!(error, Error::CorruptFile { .. })
-            && error.to_string().contains("ffmpeg does not recognize the file as a video"),
+            && error.to_string().contains("the file is not a video in a supported format: MP4,"),
         "{error}"
     );
     let mp4 = ["-c:v", "mpeg4", "-q:v", "2", "-movflags", "+faststart"];
@@ -135,7 +135,7 @@ fn a_truncated_video_is_an_error_and_never_a_short_clip() {
             assert!(matches!(error, Error::CorruptFile { .. }), "{name} at {tenths}0 %: {error}");
         }
     }
-    let sound = folder.path().join("sound.wav");
+    let sound = folder.path().join("sound.mkv");
     let status = Command::new("ffmpeg")
         .args(["-loglevel", "error", "-f", "lavfi", "-i", "sine=duration=1"])
         .arg(&sound)
