@@ -135,6 +135,7 @@ pub fn fit_scene(source: &dyn Source, components: usize, runner: &Local) -> Resu
     Ok(Model {
         config: scene_config(components),
         shape: source.shape().clone(),
+        feature_names: None,
         subspace: Subspace { center, ..subspace },
         diagnostics,
         report: FitReport { support: training.taken, passes: runner.passes() - before, ..report },

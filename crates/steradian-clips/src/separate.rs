@@ -82,7 +82,7 @@ impl Separator {
     }
 
     /// Height and width of frames.
-    pub fn size(&self) -> (usize, usize) {
+    pub fn dimensions(&self) -> (usize, usize) {
         self.size
     }
 

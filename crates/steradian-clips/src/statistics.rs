@@ -42,11 +42,30 @@ impl ClipStatistics {
         if !model.extras.contains_key(PIXEL_SCALE) {
             return Ok(None);
         }
-        Ok(Some(Self {
+        let statistics = Self {
             pixel_scale: array(PIXEL_SCALE, &[features])?,
             score_range: array(SCORE_RANGE, &[d, 2])?.as_chunks().0.to_vec(),
             typical_scores: array(TYPICAL_SCORES, &[d])?,
-        }))
+        };
+        statistics.check().map_err(|what| Error::invalid_data(format!("the background model is invalid: {what}")))?;
+        Ok(Some(statistics))
+    }
+
+    /// The first number that is out of range, in words.
+    fn check(&self) -> std::result::Result<(), String> {
+        if let Some(scale) = self.pixel_scale.iter().find(|scale| !scale.is_finite() || **scale < 0.0) {
+            return Err(format!("array `{PIXEL_SCALE}` has the value {scale}, expected at least 0"));
+        }
+        // NaN compares with nothing; infinite ends stand for a range without limits.
+        if let Some([low, high]) =
+            self.score_range.iter().find(|[low, high]| low > high || low.is_nan() || high.is_nan())
+        {
+            return Err(format!("array `{SCORE_RANGE}` has the range {low} to {high}"));
+        }
+        match self.typical_scores.iter().find(|score| !score.is_finite()) {
+            Some(score) => Err(format!("array `{TYPICAL_SCORES}` has the value {score}, expected a finite one")),
+            None => Ok(()),
+        }
     }
 
     /// The statistics as arrays of a model.

@@ -248,3 +248,29 @@ fn two_frames_are_a_clip() {
     let (f1, psnr) = (clip.f1(&model), clip.psnr(&model, 1.0));
     assert!(f1 > 0.7 && psnr > 24.0, "F1 {f1}, PSNR {psnr}");
 }
+
+#[test]
+fn tampered_statistics_are_rejected_before_a_frame_is_separated() {
+    let frames: Vec<u8> = (0..12 * 6).map(|i| (i * i % 97) as u8).collect();
+    let source = SliceSource::new(&frames, 12, 6).unwrap().with_image(2, 3).unwrap();
+    let runner = Local::new(1).unwrap();
+    let model = steradian::fit(&Config::new(Method::Ae, 1), &source, &runner).unwrap();
+    let model = with_clip_statistics(model, &source, &runner).unwrap();
+    Separator::new(&model).unwrap().separate(&frames[..6]);
+    for (name, values) in [
+        ("score_range", vec![f64::NAN, 1.0]),
+        ("score_range", vec![2.0, 1.0]),
+        ("pixel_scale", vec![1.0, 1.0, f64::NAN, 1.0, 1.0, 1.0]),
+        ("pixel_scale", vec![-1.0; 6]),
+        ("typical_scores", vec![f64::INFINITY]),
+    ] {
+        let mut tampered = model.clone();
+        tampered.extras.get_mut(name).unwrap().values = values;
+        let read = Model::from_bytes(&tampered.to_bytes().unwrap()).unwrap();
+        let error = Separator::new(&read).map(drop).expect_err(name);
+        assert!(matches!(&error, Error::InvalidData(what) if what.contains(name)), "{error}");
+    }
+    let mut short = model.clone();
+    short.extras.insert("typical_scores".to_owned(), steradian::model::Extra::vector(vec![0.0; 2]));
+    assert!(Separator::new(&short).is_err());
+}
