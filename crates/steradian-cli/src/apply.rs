@@ -2,13 +2,14 @@
 
 use steradian::data::{Block, Shape};
 use steradian::{Model, Result, Source};
-use steradian_io::NpyWriter;
+use steradian_io::{NpyWriter, OutputPath, check_outputs};
 
 use crate::args::ApplyArgs;
 use crate::files;
 use crate::outcome::{CommandResult, warn};
 use crate::render::print;
 use crate::session::{Session, notes};
+use crate::terminal;
 
 /// An operation of a model on blocks.
 pub struct Apply {
@@ -25,11 +26,11 @@ pub struct Apply {
 impl Apply {
     /// Applies the model to all blocks and writes the output array.
     pub fn run(&self, args: &ApplyArgs) -> CommandResult {
-        files::require_writable(&args.output)?;
+        check_outputs(&[&args.model, &args.data], &[OutputPath::File(&args.output)])?;
         let model = files::read_model(&args.model)?;
         let work = Session::begin(args.threads)?;
-        let data = work.open(&args.data, &args.table.options())?;
-        model.check_width(data.shape())?;
+        let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+        model.check_features(&data)?;
         let notes = notes(&data);
         let shape = (self.shape)(&model, data.shape());
         let element = Model::output_element(data.shape().element);
@@ -42,7 +43,7 @@ impl Apply {
         writer.finish()?;
         notes.iter().for_each(|note| warn(note));
         let sides: Vec<_> = shape.iter().map(usize::to_string).collect();
-        print(&format!("wrote {}: {} {element}\n", args.output.display(), sides.join(" x ")))
+        print(&format!("wrote {}: {} {element}\n", terminal::path(&args.output), sides.join(" x ")))
     }
 }
 

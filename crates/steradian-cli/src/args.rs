@@ -9,12 +9,12 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use steradian::config::{Angle, Cosine, Scaling, Ties};
 use steradian::{ComponentCount, Method, Solver};
-use steradian_io::Missing;
+use steradian_io::{ClipLimits, Header, Missing};
 
 pub use self::values::CenterChoice;
 use self::values::{
-    center, clip_methods, cosines, face_methods, frame_range, max_angle, methods, missing, n_components, parse_size,
-    scalings, seconds, solvers, ties,
+    center, clip_methods, cosines, face_methods, frame_range, header, max_angle, methods, missing, n_components,
+    parse_size, scalings, seconds, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
@@ -135,6 +135,9 @@ pub struct PlanArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Arguments of `fit`.
@@ -174,6 +177,9 @@ pub struct FitArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Options of a fit, common to `plan` and `fit`.
@@ -244,8 +250,8 @@ pub struct FitOptions {
     pub threads: usize,
     /// Memory limit for the fit, for example 500M or 2G [default: none]
     ///
-    /// Bytes, or with K, M, G (powers of 1024). Larger .npy files are streamed; a fit that cannot stay below the limit fails
-    /// before it starts.
+    /// Bytes, or with K, M, G (powers of 1024). Larger .npy files are streamed; a fit uses fewer threads if all would exceed
+    /// the limit, and fails before it starts if one thread does.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub memory: Option<u64>,
 }
@@ -283,9 +289,32 @@ pub struct TableArgs {
     /// Treat the first column as row names
     #[arg(long)]
     pub row_names: bool,
+    /// Treatment of the first row of a text table
+    ///
+    /// `auto` takes it for a header if one of its cells is text. A header of numbers, such as wavelengths, needs `yes`.
+    #[arg(long, value_name = "RULE", default_value = "auto", value_parser = header())]
+    pub header: Header,
     /// Treatment of rows with missing cells
     #[arg(long, value_name = "RULE", default_value = "error", value_parser = missing())]
     pub missing: Missing,
+}
+
+/// Limit of decoding images and videos.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Image and video input")]
+pub struct DecodingArgs {
+    /// Largest total size of decoded frames, for example 500M or 100G
+    ///
+    /// Bytes, or with K, M, G (powers of 1024). Counts every frame that is decoded, before --stride and --resize. A clip
+    /// that exceeds it is rejected; arrays are read in place and have no limit.
+    #[arg(long, value_name = "SIZE", default_value = "16G", value_parser = parse_size)]
+    pub max_decoded: u64,
+}
+
+impl Default for DecodingArgs {
+    fn default() -> Self {
+        Self { max_decoded: ClipLimits::MAX_DECODED }
+    }
 }
 
 /// Arguments of `transform` and `reconstruct`.
@@ -311,6 +340,9 @@ pub struct ApplyArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Arguments of `outliers`.
@@ -347,6 +379,9 @@ pub struct OutliersArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Arguments of `background`.
@@ -379,6 +414,9 @@ pub struct BackgroundArgs {
     /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Arguments of `shadows`.
@@ -413,6 +451,9 @@ pub struct ShadowsArgs {
     /// Results do not depend on the number of threads.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
 }
 
 /// Options of the training of a background model.
@@ -551,6 +592,22 @@ mod tests {
             for arg in command.get_arguments() {
                 check(&format!("{} {}", command.get_name(), arg.get_id()), arg.get_help().unwrap());
             }
+        }
+    }
+
+    #[test]
+    fn the_default_limit_of_decoding_is_that_of_the_library() {
+        for line in ["fit x -o m", "background x -o out", "shadows x -o out", "transform m x -o s", "outliers m x"] {
+            let parsed = Cli::try_parse_from(std::iter::once("steradian").chain(line.split(' '))).unwrap();
+            let decoding = match parsed.command {
+                Command::Fit(args) => args.decoding,
+                Command::Background(args) => args.decoding,
+                Command::Shadows(args) => args.decoding,
+                Command::Transform(args) => args.decoding,
+                Command::Outliers(args) => args.decoding,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(decoding.max_decoded, ClipLimits::MAX_DECODED, "{line}");
         }
     }
 

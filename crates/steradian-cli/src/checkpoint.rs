@@ -1,13 +1,13 @@
 //! The checkpoint of a fit: opened before the first pass, removed after the last output, and its messages.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use steradian::engine::Journal;
 use steradian::fit::FitIdentity;
 use steradian::{Config, Error, Plan, Result};
 use steradian_baselines::fits_by_passes;
-use steradian_io::{Checkpoint, Data};
+use steradian_io::{Checkpoint, Data, file_stamp};
 
 use crate::args::FitArgs;
 use crate::outcome::{CommandError, note, warn};
@@ -23,20 +23,15 @@ pub struct FitCheckpoint {
 }
 
 impl FitCheckpoint {
-    /// Rejects a checkpoint that the method does not support or that is also an output, before data are opened.
+    /// Rejects a checkpoint that the method does not support, before data are opened.
     pub fn check(args: &FitArgs, config: &Config) -> Result<()> {
-        let Some(path) = &args.checkpoint else { return Ok(()) };
+        if args.checkpoint.is_none() {
+            return Ok(());
+        }
         if !fits_by_passes(config.method()) {
             return Err(Error::invalid_argument(format!(
                 "--checkpoint is not supported by --method {} (it works in memory after one pass)",
                 config.method().name()
-            )));
-        }
-        let outputs = [Some(&args.output), args.low_rank.as_ref(), args.sparse.as_ref()];
-        if outputs.into_iter().flatten().any(|output| same_file(output, path)) {
-            return Err(Error::invalid_argument(format!(
-                "--checkpoint and an output are the same file {}, which is deleted on success; use another file",
-                path.display()
             )));
         }
         Ok(())
@@ -45,8 +40,7 @@ impl FitCheckpoint {
     /// Opens the checkpoint of `--checkpoint`, and prints a note if the fit resumes from it.
     pub fn begin(args: &FitArgs, plan: &Plan, data: &Data, work: &Session) -> Result<Option<Self>> {
         let Some(path) = &args.checkpoint else { return Ok(None) };
-        let file_bytes = std::fs::metadata(&args.data).ok().filter(|kind| kind.is_file()).map(|kind| kind.len());
-        let origin = FitIdentity::new(plan, data, file_bytes)?;
+        let origin = FitIdentity::new(plan, data, Some(&file_stamp(&args.data)?))?;
         let (failures, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
         let recorded = Arc::clone(&failures);
         let on_failure = move |failure: String| {
@@ -59,6 +53,15 @@ impl FitCheckpoint {
         if checkpoint.file.passes() > 0 || checkpoint.file.has_part() {
             let message = format!("resuming from {} ({})", checkpoint.path.display(), checkpoint.content());
             work.aside()(&|| note(&message));
+            if checkpoint.file.is_of_another_file() {
+                let warning = format!(
+                    "{} is another file than in the interrupted fit; size, time of modification and sampled rows are equal. \
+                     Remove {} if its content differs",
+                    args.data.display(),
+                    checkpoint.path.display()
+                );
+                work.aside()(&|| warn(&warning));
+            }
         }
         Ok(Some(checkpoint))
     }
@@ -102,10 +105,4 @@ impl FitCheckpoint {
         }
         failures
     }
-}
-
-/// True if two paths name the same file, which need not exist.
-fn same_file(a: &Path, b: &Path) -> bool {
-    let absolute = |path: &Path| std::fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok();
-    a == b || absolute(a).is_some_and(|a| Some(a) == absolute(b))
 }

@@ -3,8 +3,9 @@
 use steradian::config::{PivotSearch, Screen};
 use steradian::{Center, Config, Error, Result};
 use steradian_baselines::{TGA, TRIM, preset};
+use steradian_io::ClipLimits;
 
-use crate::args::{CenterChoice, ConeOptions, FitOptions, FrameOptions, TableArgs};
+use crate::args::{CenterChoice, ConeOptions, DecodingArgs, FitOptions, FrameOptions, TableArgs};
 
 impl FitOptions {
     /// The configuration of the fit; reads the center if it is a file.
@@ -81,14 +82,22 @@ pub fn not_of_method(option: &str, methods: &str, method: &str) -> Error {
 
 impl FrameOptions {
     /// Converts the frame options to [`ClipOptions`](steradian_io::ClipOptions).
-    pub fn options(&self) -> steradian_io::ClipOptions {
+    pub fn options(&self, decoding: &DecodingArgs) -> steradian_io::ClipOptions {
         steradian_io::ClipOptions {
             start: self.start,
             end: self.end,
             stride: self.stride,
             resize: self.resize,
             color: self.color,
+            limits: decoding.limits(),
         }
+    }
+}
+
+impl DecodingArgs {
+    /// Converts the limit to [`ClipLimits`].
+    pub fn limits(&self) -> ClipLimits {
+        ClipLimits { max_decoded: self.max_decoded, ..ClipLimits::default() }
     }
 }
 
@@ -99,7 +108,7 @@ impl TableArgs {
             columns: self.columns.clone(),
             row_names: self.row_names,
             missing: self.missing,
-            header: None,
+            header: self.header,
         }
     }
 }

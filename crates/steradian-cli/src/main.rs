@@ -9,6 +9,9 @@ mod config;
 mod demo;
 mod encode_image;
 mod files;
+mod heap;
+mod internal_error;
+mod interrupt;
 mod model_json;
 mod outcome;
 mod plot;
@@ -16,6 +19,7 @@ mod progress;
 mod remedy;
 mod render;
 mod session;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -23,14 +27,24 @@ use clap::Parser;
 
 use args::{Cli, Command};
 
-/// Allocator that counts the heap, for the peak memory in reports.
 #[global_allocator]
-static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+static HEAP: heap::Heap = heap::Heap;
 
 fn main() -> ExitCode {
-    steradian_io::mapped::install_sigbus_handler();
     steradian_io::heap::limit_malloc_retention();
-    outcome::exit(match Cli::parse().command {
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return outcome::usage(&error),
+    };
+    outcome::exit(
+        interrupt::install()
+            .map_err(Into::into)
+            .and_then(|()| internal_error::catch(|| outcome::guarded(|| run(command)))),
+    )
+}
+
+fn run(command: Command) -> outcome::CommandResult {
+    match command {
         Command::Demo(args) => cmd::demo::run(&args),
         Command::Plan(args) => cmd::plan::run(&args),
         Command::Fit(args) => cmd::fit::run(&args),
@@ -43,5 +57,5 @@ fn main() -> ExitCode {
         Command::Export(args) => cmd::export::run(&args),
         Command::Completions(args) => cmd::completions::run(&args),
         Command::Manpages(args) => cmd::manpages::run(&args),
-    })
+    }
 }

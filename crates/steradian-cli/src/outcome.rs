@@ -5,15 +5,21 @@
 //! | 0 | success, or the reader of the output closed the pipe |
 //! | 2 | usage error |
 //! | 3 | invalid data or corrupt file |
-//! | 4 | I/O error |
-//! | 130 | interrupted |
+//! | 4 | I/O error, or no memory left |
+//! | 5 | internal error: a panic |
+//! | 130 | interrupted by `SIGINT` (Ctrl-C) |
+//! | 143 | terminated by `SIGTERM` |
 
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::Parser;
 use steradian::Error;
 
+use crate::args::Cli;
+use crate::interrupt;
 use crate::remedy;
+use crate::terminal;
 
 /// The reason why a command stopped early.
 #[derive(Debug)]
@@ -26,6 +32,8 @@ pub enum CommandError {
     Interrupted(String),
     /// The reader closed the pipe of the output, as `head` does.
     ClosedPipe,
+    /// A panic: its message and its place.
+    Internal(String),
 }
 
 impl From<Error> for CommandError {
@@ -37,14 +45,26 @@ impl From<Error> for CommandError {
 /// The result of a command.
 pub type CommandResult<T = ()> = Result<T, CommandError>;
 
+/// Runs a command; memory that the system does not have is an error of the command.
+pub fn guarded(command: impl FnOnce() -> CommandResult) -> CommandResult {
+    steradian::memory::guard(|| Ok(command()))?
+}
+
 /// The exit code of a finished command; prints the error, if any, on standard error.
 pub fn exit(outcome: CommandResult) -> ExitCode {
     match outcome {
         Ok(()) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
-        Err(CommandError::Failed(Error::Cancelled)) => ExitCode::from(interrupted()),
+        Err(CommandError::Failed(error @ Error::Cancelled)) => {
+            print_message("error", &INTERRUPTED);
+            ExitCode::from(code(&error))
+        }
         Err(CommandError::Interrupted(how)) => {
             print_message("error", &format!("interrupted; {how}"));
-            ExitCode::from(INTERRUPTED)
+            ExitCode::from(code(&Error::Cancelled))
+        }
+        Err(CommandError::Internal(panic)) => {
+            print_message("error", &format!("internal error: {panic}; please report it with the command and its data"));
+            ExitCode::from(INTERNAL)
         }
         Err(CommandError::Failed(error)) => {
             print_message("error", &remedy::message(&error));
@@ -58,13 +78,16 @@ pub fn exit(outcome: CommandResult) -> ExitCode {
     }
 }
 
-/// The exit code of an interrupted program: 128 plus the number of the signal, 2.
-const INTERRUPTED: u8 = 130;
+/// The exit code of an internal error.
+const INTERNAL: u8 = 5;
 
-/// Prints that the command was interrupted; returns the exit code.
-pub fn interrupted() -> u8 {
-    print_message("error", &"interrupted; nothing was written");
-    INTERRUPTED
+/// The message of a command that was interrupted.
+pub const INTERRUPTED: &str = "interrupted; nothing was written";
+
+/// Prints an error and ends the process at once.
+pub fn end(code: u8, message: &str) -> ! {
+    print_message("error", &message);
+    std::process::exit(code.into())
 }
 
 fn code(error: &Error) -> u8 {
@@ -77,9 +100,10 @@ fn code(error: &Error) -> u8 {
         | Error::NotFinite { .. }
         | Error::MissingCell { .. }
         | Error::NotNumeric { .. }
+        | Error::OverDecoded { .. }
         | Error::CorruptFile { .. } => 3,
-        Error::Io { .. } => 4,
-        Error::Cancelled => INTERRUPTED,
+        Error::Io { .. } | Error::OutOfMemory { .. } => 4,
+        Error::Cancelled => interrupt::exit_code(),
         // `Error` is non-exhaustive: a variant without a code of its own counts as invalid data.
         _ => 3,
     }
@@ -97,7 +121,23 @@ pub fn note(message: &str) {
 
 fn print_message(kind: &str, message: &dyn std::fmt::Display) {
     // Nothing can be reported if standard error is closed.
-    let _ = writeln!(std::io::stderr(), "{kind}: {message}");
+    let _ = writeln!(std::io::stderr(), "{kind}: {}", terminal::line(&message.to_string()));
+}
+
+/// Prints the help, or an error of the arguments, and returns the exit code.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    match error.use_stderr() {
+        true => {
+            // An error quotes arguments, which may be names of files. Escaped arguments give the same error with their
+            // escaped forms in it; in the text of the error, line breaks of an argument could not be told from its own.
+            let arguments = std::env::args_os().map(|word| terminal::line(&word.to_string_lossy()).into_owned());
+            let escaped = Cli::try_parse_from(arguments).err();
+            let text = escaped.as_ref().unwrap_or(error).render().to_string();
+            drop(write!(std::io::stderr(), "{}", terminal::lines(&text)));
+        }
+        false => drop(error.print()),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 #[cfg(test)]
@@ -123,6 +163,7 @@ mod tests {
             (Error::invalid_data("equal rows"), 3),
             (Error::corrupt_file("x.npy", "short"), 3),
             (Error::io("x.npy", io), 4),
+            (Error::OutOfMemory { bytes: 1 << 30 }, 4),
             (Error::Cancelled, 130),
         ] {
             assert_eq!(code(&error), expected, "{error}");

@@ -10,7 +10,7 @@ use steradian::error::format_bytes;
 use steradian::error::os_error_text;
 
 /// Options by the names of parameters in the libraries.
-const OPTIONS: [(&str, &str); 28] = [
+const OPTIONS: [(&str, &str); 29] = [
     ("n_components", "-d"),
     ("method", "--method"),
     ("center", "--center"),
@@ -30,6 +30,7 @@ const OPTIONS: [(&str, &str); 28] = [
     ("memory_limit", "--memory"),
     ("columns", "--columns"),
     ("row_names", "--row-names"),
+    ("header", "--header"),
     ("missing", "--missing"),
     ("start", "--start"),
     ("end", "--end"),
@@ -57,12 +58,18 @@ pub fn message(error: &Error) -> String {
             });
             format!("{error}; allow more with --memory{other}")
         }
+        Error::OutOfMemory { .. } => {
+            format!(
+                "{error}; use fewer --threads, or limit the fit with --memory; `steradian plan` shows what it needs"
+            )
+        }
         Error::FeatureCount { .. } => format!("{error} (in tables, select them with --columns)"),
         Error::NotFinite { .. } => {
             format!("{error}; remove the row or fill the cell (--missing drop applies to tables only)")
         }
         Error::MissingCell { .. } => format!("{error}; drop such rows with --missing drop, or fill the cell"),
         Error::NotNumeric { numeric, row_names, .. } => format!("{error}; {}", columns(numeric, *row_names)),
+        Error::OverDecoded { .. } => format!("{error}; allow more with --max-decoded"),
         Error::Io { path, source } => io_error(path, source),
         _ => error.to_string(),
     }
@@ -159,6 +166,15 @@ mod tests {
         assert!(message(&over(None)).ends_with("; allow more with --memory"));
         let rank = Error::RankTooSmall { n_components: 7, rank: 6, of: "the centered data" };
         assert_eq!(message(&rank), "-d 7 exceeds the rank 6 of the centered data; use -d 6 or less");
+    }
+
+    #[test]
+    fn the_limit_of_decoded_frames_names_its_option() {
+        let over = Error::OverDecoded { path: "a.mp4".into(), frames: 75, decoded: 3 << 30, limit: 2 << 30 };
+        assert_eq!(
+            message(&over),
+            "a.mp4: 75 frames are 3.00 GiB when decoded, which exceeds the limit of 2.00 GiB; allow more with --max-decoded"
+        );
     }
 
     #[test]

@@ -9,10 +9,12 @@ use steradian::{Error, Method, Model, Solver};
 use steradian_baselines::is_baseline;
 
 use crate::outcome::{CommandError, CommandResult};
+use crate::terminal;
 
-/// Writes to standard output.
+/// Writes text to standard output, without characters that a terminal obeys. Names in it are escaped before, so that they
+/// contain no line break.
 pub fn print(text: &str) -> CommandResult {
-    print_bytes(text.as_bytes())
+    print_bytes(terminal::lines(text).as_bytes())
 }
 
 /// Writes bytes to standard output.
@@ -26,7 +28,7 @@ pub fn print_bytes(bytes: &[u8]) -> CommandResult {
 
 /// Prints one JSON value on one line.
 pub fn print_json(value: &Value) -> CommandResult {
-    print(&format!("{value}\n"))
+    print(&format!("{}\n", terminal::json(&value.to_string())))
 }
 
 /// Table style with one line below the header and no other.
@@ -35,7 +37,8 @@ const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().f
 /// A table with a header; all columns except the first are right-aligned.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
-    table.load_style(RULED).force_no_tty().set_header(header.to_vec()).add_rows(rows.to_vec());
+    let escaped = |row: &Vec<String>| row.iter().map(|cell| terminal::line(cell).into_owned()).collect::<Vec<_>>();
+    table.load_style(RULED).force_no_tty().set_header(header.to_vec()).add_rows(rows.iter().map(escaped));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -44,8 +47,9 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Names and values in two columns, one pair per line.
 pub fn key_value_lines(lines: &[(&str, String)]) -> String {
-    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    lines.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    let width = lines.iter().map(|(name, _)| terminal::line(name).len()).max().unwrap_or(0);
+    let row = |(name, value): &(&str, String)| format!("{:width$}  {}\n", terminal::line(name), terminal::line(value));
+    lines.iter().map(row).collect()
 }
 
 /// Text in place of the solver of a baseline, which has none.

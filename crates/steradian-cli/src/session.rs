@@ -1,59 +1,48 @@
-//! The session of a command: its runner, progress bar and Ctrl-C handler, and how it opens data.
+//! The session of a command: its runner and progress bar, the phases of an interruption, and how it opens data.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use steradian::engine::{CancelToken, Journal, Runner};
-use steradian::{Config, Error, Local, Plan, Result};
+use steradian::{Config, Local, Plan, Result};
 use steradian_baselines::any;
-use steradian_io::{Clip, ClipOptions, Data, TableOptions};
+use steradian_io::{Clip, ClipLimits, ClipOptions, Data, TableOptions};
 
-use crate::outcome;
+use crate::interrupt::{self, Phase};
 use crate::progress::Bar;
-
-/// Phase in which no pass checks the token and no file is open for writing: Ctrl-C ends the process.
-const OPENING: u8 = 0;
-/// Phase of passes, which stop at the next block; a second Ctrl-C ends the process, since a dense step may take long.
-const RUNNING: u8 = 1;
-/// Phase in which a temporary file exists, which only an orderly exit removes.
-const WRITING: u8 = 2;
 
 /// The runner of a command, with progress and interruption.
 pub struct Session {
     runner: Local,
     bar: Bar,
-    phase: Arc<AtomicU8>,
 }
 
 impl Session {
-    /// Starts the threads and installs the Ctrl-C handler.
+    /// Starts the threads. From now on, a signal cancels the passes.
     pub fn begin(threads: usize) -> Result<Self> {
         let cancel = CancelToken::default();
-        let phase = Arc::new(AtomicU8::new(RUNNING));
-        let (token, current) = (cancel.clone(), Arc::clone(&phase));
-        ctrlc::set_handler(move || {
-            let phase = current.load(Ordering::SeqCst);
-            if phase == OPENING || (phase == RUNNING && token.is_cancelled()) {
-                std::process::exit(outcome::interrupted().into());
-            }
-            token.cancel();
-        })
-        .map_err(|e| Error::io("Ctrl-C", std::io::Error::other(e)))?;
+        interrupt::set_token(cancel.clone());
+        interrupt::enter(Phase::Running);
         let bar = Bar::new();
         let runner = Local::new(threads)?.with_cancel_token(cancel).with_progress(bar.observer());
-        Ok(Self { runner, bar, phase })
+        Ok(Self { runner, bar })
     }
 
     /// Opens data; a table is read once, and an array that does not fit into memory is streamed.
-    pub fn open(&self, path: &Path, options: &TableOptions) -> Result<Data> {
-        self.open_beyond(path, options, None)?.widened(self.runner.threads(), u64::MAX)
+    pub fn open(&self, path: &Path, options: &TableOptions, limits: &ClipLimits) -> Result<Data> {
+        self.open_beyond(path, options, limits, None)?.widened(self.runner.threads(), u64::MAX)
     }
 
     /// Opens data for a fit: an array larger than the memory limit is streamed, with buffers in the memory that the fit does
     /// not need.
-    pub fn open_for(&self, path: &Path, options: &TableOptions, config: &Config) -> Result<(Data, Plan)> {
-        let data = self.open_beyond(path, options, config.memory_limit())?;
+    pub fn open_for(
+        &self,
+        path: &Path,
+        options: &TableOptions,
+        limits: &ClipLimits,
+        config: &Config,
+    ) -> Result<(Data, Plan)> {
+        let data = self.open_beyond(path, options, limits, config.memory_limit())?;
         let threads = self.runner.threads();
         let left = match config.memory_limit() {
             // Buffers for reading ahead take what the fit leaves of the limit.
@@ -67,24 +56,26 @@ impl Session {
         Ok((data, plan))
     }
 
-    fn open_beyond(&self, path: &Path, options: &TableOptions, memory: Option<u64>) -> Result<Data> {
-        self.phase.store(OPENING, Ordering::SeqCst);
-        let data = steradian_io::open(path, options).and_then(|data| data.stream_if_larger_than(memory));
-        self.phase.store(RUNNING, Ordering::SeqCst);
-        data
+    fn open_beyond(
+        &self,
+        path: &Path,
+        options: &TableOptions,
+        limits: &ClipLimits,
+        memory: Option<u64>,
+    ) -> Result<Data> {
+        interrupt::while_opening(|| {
+            steradian_io::open_within(path, options, limits).and_then(|data| data.stream_if_larger_than(memory))
+        })
     }
 
     /// Opens a clip; every format except arrays is decoded to a temporary file that is removed with the process.
     pub fn open_clip(&self, path: &Path, options: &ClipOptions) -> Result<Clip> {
-        self.phase.store(OPENING, Ordering::SeqCst);
-        let clip = Clip::open(path, options);
-        self.phase.store(RUNNING, Ordering::SeqCst);
-        clip
+        interrupt::while_opening(|| Clip::open(path, options))
     }
 
-    /// Starts the phase in which a temporary file exists.
+    /// Starts the phase in which outputs are written.
     pub fn begin_writing(&self) {
-        self.phase.store(WRITING, Ordering::SeqCst);
+        interrupt::enter(Phase::Writing);
     }
 
     /// The runner of the passes.
@@ -117,14 +108,13 @@ impl Session {
     }
 }
 
-/// A warning if the fit exceeds its memory limit because of the number of threads. The limit check and the choice of the
-/// solver assume a fixed number of threads, so that results do not depend on it.
+/// A warning if the fit uses fewer threads than the command has, so that its memory stays within the limit.
 pub fn memory_note(plan: &Plan, threads: usize) -> Option<String> {
-    let (limit, peak) = (plan.request.config().memory_limit()?, plan.peak_memory_bytes);
-    (peak > limit).then(|| {
+    let limit = plan.request.config().memory_limit()?;
+    (plan.threads < threads).then(|| {
         format!(
-            "the fit needs about {} on {threads} threads, which exceeds --memory {}; use fewer --threads or allow more",
-            steradian::error::format_bytes(peak),
+            "the fit uses {} of {threads} threads, to stay within --memory {}",
+            plan.threads,
             steradian::error::format_bytes(limit)
         )
     })

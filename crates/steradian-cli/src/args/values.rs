@@ -9,7 +9,7 @@ use steradian::config::{Angle, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
-use steradian_io::Missing;
+use steradian_io::{Header, Missing};
 
 use crate::cmd::shadows::FILL;
 
@@ -107,6 +107,14 @@ pub(super) fn scalings() -> impl TypedValueParser<Value = Scaling> {
     one_of(vec![
         ("none", "features keep their units", Scaling::None),
         ("mad", "median absolute deviation (MAD) of each feature", Scaling::Mad),
+    ])
+}
+
+pub(super) fn header() -> impl TypedValueParser<Value = Header> {
+    one_of(vec![
+        ("auto", "a header if one of its cells is text", Header::Auto),
+        ("yes", "names of the columns", Header::Yes),
+        ("no", "a sample", Header::No),
     ])
 }
 

@@ -54,7 +54,7 @@ pub struct FacesPage {
 impl FacesPage {
     /// A page without images.
     pub fn new(faces: &Clip) -> Self {
-        Self { size: faces.size(), figures: String::new() }
+        Self { size: faces.dimensions(), figures: String::new() }
     }
 
     /// Adds the next image.

@@ -93,7 +93,7 @@ impl GroundTruth {
 }
 
 fn check_size(path: &Path, image: &Image, clip: &Clip) -> Result<()> {
-    let ((height, width), (y, x)) = (clip.size(), image.size());
+    let ((height, width), (y, x)) = (clip.dimensions(), image.dimensions());
     if (height, width) == (y, x) {
         return Ok(());
     }

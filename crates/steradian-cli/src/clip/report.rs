@@ -36,7 +36,7 @@ pub struct Report {
 impl Report {
     /// A report without frames.
     pub fn new(clip: &Clip) -> Self {
-        let (frames, size) = (clip.shape().samples, clip.size());
+        let (frames, size) = (clip.shape().samples, clip.dimensions());
         let count = frames.min(PLAYER_FRAMES);
         let factor = (SIDE as f64 / size.0.max(size.1) as f64).min(1.0);
         let side = |side: usize| ((side as f64 * factor).round() as usize).max(1);

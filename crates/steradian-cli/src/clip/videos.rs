@@ -1,11 +1,10 @@
 //! Videos of separated frames: backgrounds, foreground and overlay; folders of images if ffmpeg is not available.
 
 use steradian::Result;
-use steradian_io::{Clip, Color, MovieWriter, StagedDir};
+use steradian_io::{Clip, Color, MovieWriter, OutputFolder};
 
 use super::frame_renderer::RenderedFrame;
 use crate::encode_image::png;
-use crate::files::OutputFolder;
 
 /// Frames per second if the clip has no frame rate.
 const DEFAULT_RATE: f64 = 25.0;
@@ -22,21 +21,22 @@ pub struct Movies {
 /// One video, or a folder of its frames.
 enum Movie {
     Video(MovieWriter),
-    Images(StagedDir, (usize, usize), Color),
+    Images { name: String, size: (usize, usize), color: Color },
 }
 
 impl Movies {
-    /// Creates the three videos; backgrounds and foreground have the pixel format `color`.
-    pub fn begin(folder: &OutputFolder, clip: &Clip, color: Color) -> Result<Self> {
-        let videos = MovieWriter::available();
+    /// Creates the three videos in a folder, with names that start with `within`; backgrounds and foreground have the
+    /// pixel format `color`.
+    pub fn begin(folder: &OutputFolder, within: &str, clip: &Clip, color: Color) -> Result<Self> {
+        let videos = MovieWriter::available()?;
         let begin = |name: &str, color: Color| -> Result<Movie> {
             let rate = clip.rate().unwrap_or(DEFAULT_RATE);
             Ok(match videos {
                 true => {
-                    let path = folder.file(&format!("{name}.mp4"));
-                    Movie::Video(MovieWriter::create(path, clip.size(), rate, color)?)
+                    let file = folder.file(&format!("{within}{name}.mp4"))?;
+                    Movie::Video(MovieWriter::begin(file, clip.dimensions(), rate, color)?)
                 }
-                false => Movie::Images(StagedDir::create(folder.file(name))?, clip.size(), color),
+                false => Movie::Images { name: format!("{within}{name}"), size: clip.dimensions(), color },
             })
         };
         Ok(Self {
@@ -47,43 +47,33 @@ impl Movies {
     }
 
     /// Adds a frame to each video.
-    pub fn add(&mut self, number: u64, rendered: &RenderedFrame<'_>) -> Result<()> {
-        self.backgrounds.add(number, &rendered.background)?;
-        self.foreground.add(number, &foreground(rendered))?;
-        self.overlay.add(number, &overlay(rendered))
+    pub fn add(&mut self, folder: &OutputFolder, number: u64, rendered: &RenderedFrame<'_>) -> Result<()> {
+        self.backgrounds.add(folder, number, &rendered.background)?;
+        self.foreground.add(folder, number, &foreground(rendered))?;
+        self.overlay.add(folder, number, &overlay(rendered))
     }
 
-    /// Completes the three files without renaming them into place.
-    pub fn complete(&mut self) -> Result<()> {
-        [&mut self.backgrounds, &mut self.foreground, &mut self.overlay].into_iter().try_for_each(Movie::complete)
-    }
-
-    /// Renames the three files into place.
+    /// Completes the three files.
     pub fn finish(self) -> Result<()> {
         [self.backgrounds, self.foreground, self.overlay].into_iter().try_for_each(Movie::finish)
     }
 }
 
 impl Movie {
-    fn add(&mut self, number: u64, pixels: &[u8]) -> Result<()> {
+    fn add(&mut self, folder: &OutputFolder, number: u64, pixels: &[u8]) -> Result<()> {
         match self {
             Self::Video(video) => video.add(pixels),
-            Self::Images(folder, size, color) => folder.file(&format!("{number:06}.png"), &png(pixels, *size, *color)?),
-        }
-    }
-
-    fn complete(&mut self) -> Result<()> {
-        match self {
-            Self::Video(video) => video.complete(),
-            // Each image was written when it was added.
-            Self::Images(..) => Ok(()),
+            Self::Images { name, size, color } => {
+                folder.write(&format!("{name}/{number:06}.png"), &png(pixels, *size, *color)?)
+            }
         }
     }
 
     fn finish(self) -> Result<()> {
         match self {
             Self::Video(video) => video.finish(),
-            Self::Images(folder, ..) => folder.finish(),
+            // Each image was written when it was added.
+            Self::Images { .. } => Ok(()),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `steradian background`: computes the background of a clip and a foreground mask of each frame.
 
-use std::path::PathBuf;
+use std::borrow::Borrow;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use steradian::{Model, Result, Source};
 use steradian_clips::{ConfusionCounts, Separator};
-use steradian_io::{AtomicFile, Clip, Color, StagedDir};
+use steradian_io::{Clip, Color, OutputFolder, OutputPath, check_outputs};
 
 use crate::args::BackgroundArgs;
 use crate::clip::frame_renderer::FrameRenderer;
@@ -15,34 +16,53 @@ use crate::clip::separate_frames::separate_all;
 use crate::clip::train::TrainedModel;
 use crate::clip::videos::Movies;
 use crate::encode_image::png;
-use crate::files::OutputFolder;
 use crate::outcome::{CommandResult, warn};
 use crate::render::{bytes, certificate_text, key_value_lines, number, print, solver_text};
 use crate::session::Session;
+use crate::terminal;
 
 /// Separates a clip and prints a summary.
 pub fn run(args: &BackgroundArgs) -> CommandResult {
-    // Fails early if the folder is not writable; it is created again once the clip is open.
-    drop(OutputFolder::create(&args.output)?);
+    let inputs = [Some(&args.clip), args.ground_truth.as_ref(), args.training.model.as_ref()];
+    let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
+    check_outputs(&inputs, &[OutputPath::Folder(&args.output)])?;
     args.training.config()?;
     let work = Session::begin(args.threads)?;
-    let (lines, report) = separate(args, &work)?;
+    let (folder, SeparatedClip { lines, warnings }) = separate(args, &work, || OutputFolder::create(&args.output), "")?;
     work.finish()?;
-    print(&format!("{}\nReport: {}\n", key_value_lines(&lines), report.display()))
+    folder.finish()?;
+    warnings.iter().for_each(|warning| warn(warning));
+    print(&format!("{}\nReport: {}\n", key_value_lines(&lines), terminal::path(&args.output.join("report.html"))))
 }
 
-/// Trains, separates, evaluates and writes. Returns the lines of the summary and the path of the report.
-pub fn separate(args: &BackgroundArgs, work: &Session) -> Result<(Vec<(&'static str, String)>, PathBuf)> {
-    let clip = work.open_clip(&args.clip, &args.frames.options())?;
+/// Text to print about a separated clip.
+pub struct SeparatedClip {
+    lines: Vec<(&'static str, String)>,
+    /// Warnings of the training.
+    pub warnings: Vec<String>,
+}
+
+/// Trains, separates, evaluates, and writes files into a folder that `create` opens, with names that start with `within`.
+/// Returns the folder, which is not yet in place.
+pub fn separate<Folder: Borrow<OutputFolder>>(
+    args: &BackgroundArgs,
+    work: &Session,
+    create: impl FnOnce() -> Result<Folder>,
+    within: &str,
+) -> Result<(Folder, SeparatedClip)> {
+    let clip = work.open_clip(&args.clip, &args.frames.options(&args.decoding))?;
     let ground_truth = args.ground_truth.as_ref().map(|path| GroundTruth::open(path, &clip)).transpose()?;
     work.begin_writing();
     let trained = args.training.load_or_train(&clip, work.runner())?;
     let separator = Separator::new(&trained.model)?;
     let separate = |frame: usize, pixels: &[u8]| trained.separate(&separator, frame, pixels);
     let renderer = FrameRenderer::of(&clip, work.runner(), separate)?;
-    let folder = OutputFolder::create(&args.output)?;
-    let masks = StagedDir::create(folder.file("masks"))?;
-    let mut movies = if args.no_videos { None } else { Some(Movies::begin(&folder, &clip, renderer.color())?) };
+    let created = create()?;
+    let folder: &OutputFolder = created.borrow();
+    let mut movies = match args.no_videos {
+        true => None,
+        false => Some(Movies::begin(folder, within, &clip, renderer.color())?),
+    };
     let mut report = Report::new(&clip);
     let mut counts = ConfusionCounts::default();
     let apply_seconds = separate_all(
@@ -53,14 +73,14 @@ pub fn separate(args: &BackgroundArgs, work: &Session) -> Result<(Vec<(&'static 
         separate,
         |parts| {
             let mask: Vec<u8> = parts.mask.iter().map(|&is_foreground| 255 * u8::from(is_foreground)).collect();
-            png(&mask, clip.size(), Color::Gray)
+            png(&mask, clip.dimensions(), Color::Gray)
         },
         |frame, pixels, parts, mask| {
             let number = clip.number(frame);
             let rendered = renderer.render(&clip, frame, pixels, parts);
-            masks.file(&format!("{number:06}.png"), &mask)?;
+            folder.write(&format!("{within}masks/{number:06}.png"), &mask)?;
             if let Some(movies) = &mut movies {
-                movies.add(number, &rendered)?;
+                movies.add(folder, number, &rendered)?;
             }
             if let Some(ground_truth) = &ground_truth
                 && let Some(expected) = ground_truth.mask(frame, &clip)?
@@ -72,26 +92,23 @@ pub fn separate(args: &BackgroundArgs, work: &Session) -> Result<(Vec<(&'static 
     )?;
     let background = separator.typical_background();
     let scores = ground_truth.map(|ground_truth| ground_truth.scores(&counts, &background));
-    let image = png(&renderer.background(&background), clip.size(), renderer.color())?;
+    let image = png(&renderer.background(&background), clip.dimensions(), renderer.color())?;
     let model = trained.model.to_bytes()?;
     let lines = lines(&clip, &trained, apply_seconds, scores.as_ref());
     let settings = [lines.clone(), settings(&trained.model)].concat();
     let first = trained.seconds.map(|_| args.training.train.as_ref().map_or(0, |train| train.start));
     let page = report.html(&title(&clip), &trained.model, first, &clip, &settings)?;
     let summary = format!("{:#}\n", summary(&clip, &trained, apply_seconds, scores.as_ref()));
-    let files = folder.stage_file(&[
-        ("background.png", &image),
-        ("model.safetensors", &model),
+    for (name, bytes) in [
+        ("background.png", &*image),
+        ("model.safetensors", &*model),
         ("report.html", page.as_bytes()),
         ("summary.json", summary.as_bytes()),
-    ])?;
-    movies.as_mut().map(Movies::complete).transpose()?;
-    work.may_write()?;
-    masks.finish()?;
+    ] {
+        folder.write_synced(&format!("{within}{name}"), bytes)?;
+    }
     movies.map(Movies::finish).transpose()?;
-    files.into_iter().try_for_each(AtomicFile::finish)?;
-    trained.model.report.warnings.iter().for_each(|warning| warn(warning));
-    Ok((lines, folder.file("report.html")))
+    Ok((created, SeparatedClip { lines, warnings: trained.model.report.warnings }))
 }
 
 fn title(clip: &Clip) -> String {
@@ -101,7 +118,7 @@ fn title(clip: &Clip) -> String {
 
 /// The object of `summary.json`.
 fn summary(clip: &Clip, trained: &TrainedModel, apply_seconds: f64, scores: Option<&ClipScores>) -> Value {
-    let ((height, width), model) = (clip.size(), &trained.model);
+    let ((height, width), model) = (clip.dimensions(), &trained.model);
     json!({
         "frames": clip.shape().samples,
         "height": height,
@@ -122,7 +139,7 @@ fn lines(
     apply_seconds: f64,
     scores: Option<&ClipScores>,
 ) -> Vec<(&'static str, String)> {
-    let ((height, width), frames, model) = (clip.size(), clip.shape().samples, &trained.model);
+    let ((height, width), frames, model) = (clip.dimensions(), clip.shape().samples, &trained.model);
     let mut lines = vec![("clip", format!("{frames} frames of {height} x {width} (height x width)"))];
     if clip.temporary_bytes() > 0 {
         lines.push(("decoded", format!("to a temporary file ({}, removed)", bytes(clip.temporary_bytes()))));

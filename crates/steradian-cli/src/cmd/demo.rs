@@ -1,29 +1,27 @@
 //! `steradian demo`: separates a built-in scene into background and people by four methods, with images and a report.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use steradian::data::ElementType;
 use steradian::{Result, SliceSource};
-use steradian_io::{Color, StagedDir};
+use steradian_io::{Color, NpyWriter, OutputFolder, OutputPath, check_outputs};
 
-use crate::args::{BackgroundArgs, DemoArgs, FrameOptions, TrainingOptions};
+use crate::args::{BackgroundArgs, DecodingArgs, DemoArgs, FrameOptions, TrainingOptions};
 use crate::cmd::background;
 use crate::demo::gray_image::{GrayImage, strip};
 use crate::demo::report::{ReportFigure, Section, html};
 use crate::demo::scene::{FRAMES, HEIGHT, PIXELS, Scene, WIDTH};
 use crate::demo::trial::{EXAMPLE_FRAMES, Trial, contenders};
 use crate::encode_image::png;
-use crate::files;
 use crate::outcome::{CommandResult, warn};
 use crate::render::{number, percent, print, table};
 use crate::session::Session;
+use crate::terminal;
 
 const HEADER: [&str; 7] = ["method", "background PSNR", "foreground F1", "support", "seconds", "passes", "sine bound"];
 
 /// Renders the scene, fits and evaluates the methods, and writes all files.
 pub fn run(args: &DemoArgs) -> CommandResult {
-    files::make_folder(&args.output)?;
+    check_outputs(&[], &[OutputPath::Folder(&args.output)])?;
     let work = Session::begin(0)?;
     let scene = Scene::render();
     let source = SliceSource::new(&scene.frames, FRAMES, PIXELS)?.with_image(HEIGHT, WIDTH)?;
@@ -34,9 +32,12 @@ pub fn run(args: &DemoArgs) -> CommandResult {
     let gallery = Gallery::of(&scene, &trials)?;
     work.may_write()?;
     let rows: Vec<Vec<String>> = trials.iter().map(row).collect();
-    write(&args.output, &scene, &trials, &gallery, &rows)?;
-    let (_, report) = background::separate(&clip_of_scene(&args.output), &work)?;
+    let folder = OutputFolder::create(&args.output)?;
+    write(&folder, &scene, &trials, &gallery, &rows)?;
+    let (_, separated) = background::separate(&clip_of_scene(&folder), &work, || Ok(&folder), "background/")?;
     work.finish()?;
+    folder.finish()?;
+    separated.warnings.iter().for_each(|warning| warn(warning));
     for trial in &trials {
         trial.model.report.warnings.iter().for_each(|warning| warn(&format!("{}: {warning}", trial.contender.label)));
     }
@@ -44,21 +45,22 @@ pub fn run(args: &DemoArgs) -> CommandResult {
         "{}\nReport of the methods: {} (images, models and the clip scene.npy are in the same folder)\n\
          Report of `steradian background` on that clip: {}\n",
         table(&HEADER, &rows),
-        args.output.join("report.html").display(),
-        report.display()
+        terminal::path(&args.output.join("report.html")),
+        terminal::path(&args.output.join("background/report.html"))
     ))
 }
 
 /// Arguments of `background` for the clip and its ground truth.
-fn clip_of_scene(folder: &Path) -> BackgroundArgs {
+fn clip_of_scene(folder: &OutputFolder) -> BackgroundArgs {
     BackgroundArgs {
-        clip: folder.join("scene.npy"),
-        output: folder.join("background"),
-        ground_truth: Some(folder.join("people")),
+        clip: folder.staged("scene.npy"),
+        output: folder.staged("background"),
+        ground_truth: Some(folder.staged("people")),
         no_videos: false,
         training: TrainingOptions::default(),
         frames: FrameOptions::default(),
         threads: 0,
+        decoding: DecodingArgs::default(),
     }
 }
 
@@ -106,8 +108,14 @@ impl Gallery {
     }
 }
 
-fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows: &[Vec<String>]) -> Result<()> {
-    let save = |name: String, bytes: &[u8]| steradian_io::write_atomic(folder.join(name), bytes);
+fn write(
+    folder: &OutputFolder,
+    scene: &Scene,
+    trials: &[Trial],
+    gallery: &Gallery,
+    rows: &[Vec<String>],
+) -> Result<()> {
+    let save = |name: String, bytes: &[u8]| folder.write(&name, bytes);
     save("empty_room.png".into(), &gallery.ground_truth)?;
     for (at, t) in EXAMPLE_FRAMES.iter().enumerate() {
         save(format!("frame_{t}.png"), &gallery.frames[at])?;
@@ -121,14 +129,11 @@ fn write(folder: &Path, scene: &Scene, trials: &[Trial], gallery: &Gallery, rows
         }
     }
     save("methods.json".into(), format!("{:#}\n", methods(trials)).as_bytes())?;
-    let people = StagedDir::create(folder.join("people"))?;
     for t in 0..FRAMES {
         let mask: Vec<u8> = scene.person_frame(t).iter().map(|&person| 255 * u8::from(person)).collect();
-        people.file(&format!("{t:06}.png"), &png(&mask, (HEIGHT, WIDTH), Color::Gray)?)?;
+        save(format!("people/{t:06}.png"), &png(&mask, (HEIGHT, WIDTH), Color::Gray)?)?;
     }
-    people.finish()?;
-    let mut clip =
-        steradian_io::NpyWriter::create(folder.join("scene.npy"), ElementType::U8, &[FRAMES, HEIGHT, WIDTH])?;
+    let mut clip = NpyWriter::begin(folder.file("scene.npy")?, ElementType::U8, &[FRAMES, HEIGHT, WIDTH])?;
     clip.write(&scene.frames)?;
     clip.finish()?;
     save("report.html".into(), html(&HEADER, rows, &sections(trials, gallery)).as_bytes())

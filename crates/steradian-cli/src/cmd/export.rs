@@ -4,11 +4,14 @@ use std::path::Path;
 
 use steradian::data::ElementType;
 use steradian::{Error, Model, Result};
+use steradian_io::{OutputPath, check_outputs};
 
 use crate::args::ExportArgs;
 use crate::files;
+use crate::interrupt::{self, Phase};
 use crate::outcome::CommandResult;
 use crate::render::print;
+use crate::terminal;
 
 /// Reads a model and writes its components.
 pub fn run(args: &ExportArgs) -> CommandResult {
@@ -23,11 +26,12 @@ pub fn run(args: &ExportArgs) -> CommandResult {
             );
         }
     };
-    files::require_writable(&args.output)?;
+    check_outputs(&[&args.model], &[OutputPath::File(&args.output)])?;
     let model = files::read_model(&args.model)?;
+    interrupt::enter(Phase::Writing);
     write(&args.output, &model)?;
     let (d, features) = (model.n_components(), model.n_features());
-    print(&format!("wrote {}: {d} components x {features} features\n", args.output.display()))
+    print(&format!("wrote {}: {d} components x {features} features\n", terminal::path(&args.output)))
 }
 
 fn write_csv(path: &Path, model: &Model) -> Result<()> {

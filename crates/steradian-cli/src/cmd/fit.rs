@@ -1,22 +1,23 @@
 //! `steradian fit`: fits a model, writes it and prints a summary.
 
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use steradian::engine::Runner;
 use steradian::{Error, Local, Matrix, Model, Plan, Result};
 use steradian_baselines::{PCP, any};
-use steradian_io::{Data, NpyWriter};
+use steradian_io::{AtomicFile, Checkpoint, Data, NpyWriter, OutputPath, check_outputs, commit, stage_file};
 
 use crate::HEAP;
 use crate::apply::sides;
-use crate::args::FitArgs;
+use crate::args::{CenterChoice, FitArgs};
 use crate::checkpoint::FitCheckpoint;
-use crate::files;
 use crate::model_json::model_json;
 use crate::outcome::{CommandError, CommandResult, warn};
 use crate::render::{bytes, certificate_text, key_value_lines, number, percent, print, print_json, solver_text, table};
 use crate::session::{Session, memory_note, notes};
+use crate::terminal;
 
 /// Figures of this run, which the model file does not contain.
 struct Run {
@@ -37,20 +38,18 @@ pub fn run(args: &FitArgs) -> CommandResult {
 
 /// Fits, writes and reports; after an error, `opened` holds the checkpoint if it was opened.
 fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
-    files::require_writable(&args.output)?;
+    check(args)?;
     let config = args.options.config()?;
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
-        let Some(path) = path else { continue };
-        if config.method() != PCP {
+        if path.is_some() && config.method() != PCP {
             return Err(Error::invalid_argument(format!("{option} applies only to --method pcp")).into());
         }
-        files::require_writable(path)?;
     }
     FitCheckpoint::check(args, &config)?;
     let mut work = Session::begin(args.options.threads)?;
     let start = Instant::now();
-    let (data, plan) = work.open_for(&args.data, &args.table.options(), &config)?;
-    let over_memory = memory_note(&plan, work.runner().threads());
+    let (data, plan) = work.open_for(&args.data, &args.table.options(), &args.decoding.limits(), &config)?;
+    let fewer_threads = memory_note(&plan, work.runner().threads());
     if let Some(checkpoint) = FitCheckpoint::begin(args, &plan, &data, &work)? {
         work = work.with_journal(opened.insert(checkpoint).journal());
     }
@@ -59,12 +58,12 @@ fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;
     work.begin_writing();
-    let parts = fitted.write_parts(args)?;
+    let mut files = fitted.write_parts(args)?;
+    files.push(stage_file(&args.output, &file)?);
     work.finish()?;
-    parts.into_iter().try_for_each(NpyWriter::finish)?;
-    steradian_io::write_atomic(&args.output, &file)?;
+    commit(files)?;
     let mut warnings = [notes(&data), model.report.warnings.clone()].concat();
-    warnings.extend(over_memory);
+    warnings.extend(fewer_threads);
     warnings.iter().for_each(|warning| warn(warning));
     if let Some(checkpoint) = opened.take() {
         warnings.extend(checkpoint.finish());
@@ -73,8 +72,20 @@ fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
     if args.json {
         print_json(&json(model, &run))
     } else {
-        print(&format!("{}\nwrote {}\n", summary(model, &run), args.output.display()))
+        print(&format!("{}\nwrote {}\n", summary(model, &run), terminal::path(&args.output)))
     }
+}
+
+/// Rejects outputs that would replace an input or each other, before anything is read.
+fn check(args: &FitArgs) -> Result<()> {
+    let center = match &args.options.center {
+        Some(CenterChoice::File(path)) => Some(path),
+        _ => None,
+    };
+    let inputs: Vec<&Path> = [&args.data].into_iter().chain(center).map(PathBuf::as_path).collect();
+    let checkpoint = args.checkpoint.as_ref().map(Checkpoint::paths).into_iter().flatten().collect::<Vec<_>>();
+    let outputs = [&args.output].into_iter().chain(&args.low_rank).chain(&args.sparse).chain(&checkpoint);
+    check_outputs(&inputs, &outputs.map(|path| OutputPath::File(path)).collect::<Vec<_>>())
 }
 
 /// A model, and the low-rank and sparse parts of pcp if they are requested.
@@ -94,8 +105,8 @@ impl FitOutputs {
         Ok(Self { model, low_rank: None, sparse: None })
     }
 
-    /// Writes the requested parts, in the shape of the data, to files that are not yet renamed into place.
-    fn write_parts(&self, args: &FitArgs) -> Result<Vec<NpyWriter>> {
+    /// Writes the requested parts, in the shape of the data, to files that are not yet in place.
+    fn write_parts(&self, args: &FitArgs) -> Result<Vec<AtomicFile>> {
         let shape = &self.model.shape;
         let element = Model::output_element(shape.element);
         let parts = [(&args.low_rank, &self.low_rank), (&args.sparse, &self.sparse)];
@@ -105,7 +116,7 @@ impl FitOutputs {
                 let mut writer = NpyWriter::create(path, element, &sides(shape))?;
                 let rows = self.model.block_rows() * shape.features;
                 part.data().chunks(rows).try_for_each(|rows| writer.write(rows))?;
-                Ok(writer)
+                writer.into_file()
             })
             .collect()
     }

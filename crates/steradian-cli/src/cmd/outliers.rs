@@ -1,13 +1,13 @@
 //! `steradian outliers`: flags and distances of samples, and the features that contribute most to them.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use steradian::data::ElementType;
 use steradian::model::{Diagnosis, Flag};
 use steradian::{Error, Model, Source};
-use steradian_io::{Data, NpyWriter, write_atomic};
+use steradian_io::{Data, NpyWriter, OutputPath, check_outputs, commit, stage_file};
 
 use crate::apply::sides;
 use crate::args::OutliersArgs;
@@ -17,6 +17,7 @@ use crate::plot::Format;
 use crate::plot::outlier_map::OutlierMap;
 use crate::render::{number, print, print_json, table};
 use crate::session::{Session, notes};
+use crate::terminal;
 
 /// Largest number of features in the row of a sample.
 const MAX_FEATURES: usize = 3;
@@ -25,17 +26,14 @@ const MIN_CONTRIBUTION: f64 = 0.05;
 
 /// Flags all samples; prints the most extreme ones, writes all.
 pub fn run(args: &OutliersArgs) -> CommandResult {
-    for output in args.output.iter().chain(&args.cells) {
-        files::require_writable(output)?;
-    }
     let plot = args.plot.as_deref().map(|path| Ok::<_, steradian::Error>((path, Format::of(path)?))).transpose()?;
-    if let Some((path, _)) = plot {
-        files::require_writable(path)?;
-    }
+    let outputs: Vec<&PathBuf> = args.output.iter().chain(&args.plot).chain(&args.cells).collect();
+    let checked: Vec<OutputPath<'_>> = outputs.iter().map(|path| OutputPath::File(path)).collect();
+    check_outputs(&[&args.model, &args.data], &checked)?;
     let model = files::read_model(&args.model)?;
     let work = Session::begin(args.threads)?;
-    let data = work.open(&args.data, &args.table.options())?;
-    model.check_width(data.shape())?;
+    let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+    model.check_features(&data)?;
     let mut found: Vec<Diagnosis> = Vec::with_capacity(data.shape().samples);
     work.runner().for_each_block("distances", &data, model.block_rows(), |block| {
         found.extend(model.diagnose_block(block)?);
@@ -45,18 +43,21 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
     let extreme = most_extreme(&found, model.diagnostics.cutoffs, args.top);
     let rows = extreme.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>()?;
     let notes = notes(&data);
-    work.finish()?;
-    mask.map_or(Ok(()), NpyWriter::finish)?;
+    work.begin_writing();
+    let mut files = Vec::new();
+    files.extend(mask.map(NpyWriter::into_file).transpose()?);
     if let Some(output) = &args.output {
-        write_atomic(output, csv(&found).as_bytes())?;
+        files.push(stage_file(output, csv(&found).as_bytes())?);
     }
     if let Some((path, format)) = plot {
         let labels: Vec<_> =
             extreme.iter().map(|&i| (i, data.row_name(i).map_or(i.to_string(), str::to_owned))).collect();
         let title = title(&args.data, &model);
         let map = OutlierMap { samples: &found, cutoffs: model.diagnostics.cutoffs, labels: &labels, title: &title };
-        write_atomic(path, &format.bytes(&map.drawing())?)?;
+        files.push(stage_file(path, &format.bytes(&map.drawing())?)?);
     }
+    work.finish()?;
+    commit(files)?;
     notes.iter().for_each(|note| warn(note));
     let counts = Flag::ALL.map(|flag| (flag, found.iter().filter(|d| d.flag == flag).count()));
     if args.json {
@@ -72,8 +73,8 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
         text = table(&header, &rows) + "\n";
     }
     text += &summary(&counts, &model);
-    for output in args.output.iter().chain(&args.plot).chain(&args.cells) {
-        let _ = writeln!(text, "wrote {}", output.display());
+    for output in outputs {
+        let _ = writeln!(text, "wrote {}", terminal::path(output));
     }
     print(&text)
 }

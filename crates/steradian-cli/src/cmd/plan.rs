@@ -14,7 +14,7 @@ use crate::session::{Session, memory_note};
 pub fn run(args: &PlanArgs) -> CommandResult {
     let config = args.options.config()?;
     let work = Session::begin(args.options.threads)?;
-    let (data, plan) = work.open_for(&args.data, &args.table.options(), &config)?;
+    let (data, plan) = work.open_for(&args.data, &args.table.options(), &args.decoding.limits(), &config)?;
     let shape = data.shape();
     if let Some(warning) = memory_note(&plan, work.runner().threads()) {
         warn(&warning);

@@ -9,16 +9,16 @@ use steradian_baselines::PCP;
 use steradian_clips::{
     DarkPixelStatistics, FACE_COMPONENTS, confident_reconstruction, frame_pixels, gray_level, remove_shadows,
 };
-use steradian_io::{AtomicFile, Clip, ClipOptions, Color, StagedDir};
+use steradian_io::{Clip, ClipOptions, Color, OutputFolder, OutputPath, check_outputs};
 
 use crate::args::ShadowsArgs;
 use crate::clip::faces::{FacesPage, inverted_difference, montage};
 use crate::clip::pursuit::{LowRank, check_memory};
 use crate::encode_image::png;
-use crate::files::OutputFolder;
 use crate::outcome::{CommandResult, warn};
 use crate::render::{key_value_lines, number, percent, print};
 use crate::session::Session;
+use crate::terminal;
 
 /// Name of the default method, which exists only for images of faces.
 pub const FILL: &str = "fill";
@@ -44,45 +44,43 @@ impl Relit {
 
 /// Fits, reconstructs, evaluates and writes.
 pub fn run(args: &ShadowsArgs) -> CommandResult {
-    drop(OutputFolder::create(&args.output)?);
+    check_outputs(&[&args.images], &[OutputPath::Folder(&args.output)])?;
     let config = config(args)?;
     let work = Session::begin(args.threads)?;
-    let faces = work.open_clip(&args.images, &ClipOptions::default())?;
+    let faces =
+        work.open_clip(&args.images, &ClipOptions { limits: args.decoding.limits(), ..ClipOptions::default() })?;
     work.begin_writing();
     let start = Instant::now();
     let relit = reconstruct(config.as_ref(), args, &faces, &work)?;
     let seconds = start.elapsed().as_secs_f64();
     let folder = OutputFolder::create(&args.output)?;
-    let images = StagedDir::create(folder.file("relit"))?;
-    let differences = StagedDir::create(folder.file("difference"))?;
     let (mut page, mut darkness) = (FacesPage::new(&faces), DarkPixelStatistics::default());
     let (pixels, mut originals) = (faces.shape().features, Vec::with_capacity(relit.levels.len()));
     work.runner().for_each_block("images", &faces, 1, |block| {
         let (original, at) = (frame_pixels(block, 0)?, block.first());
         let reconstruction = &relit.levels[at * pixels..(at + 1) * pixels];
         let name = format!("{:06}.png", faces.number(at));
-        images.file(&name, &png(reconstruction, faces.size(), Color::Gray)?)?;
-        differences.file(&name, &png(&inverted_difference(&original, reconstruction), faces.size(), Color::Gray)?)?;
+        let difference = inverted_difference(&original, reconstruction);
+        folder.write(&format!("relit/{name}"), &png(reconstruction, faces.dimensions(), Color::Gray)?)?;
+        folder.write(&format!("difference/{name}"), &png(&difference, faces.dimensions(), Color::Gray)?)?;
         darkness.add(&original, reconstruction);
         page.add(faces.number(at), &original, reconstruction)?;
         originals.extend_from_slice(&original);
         Ok(())
     })?;
-    let montage = montage(&originals, &relit.levels, faces.size())?;
+    let montage = montage(&originals, &relit.levels, faces.dimensions())?;
     let summary = format!("{:#}\n", summary(args, &faces, &relit, seconds, &darkness));
     let lines = lines(args, &faces, &relit, seconds, &darkness);
     let html = page.html(&faces, &lines);
-    let files = folder.stage_file(&[
-        ("montage.png", &montage),
-        ("report.html", html.as_bytes()),
-        ("summary.json", summary.as_bytes()),
-    ])?;
+    for (name, bytes) in
+        [("montage.png", &*montage), ("report.html", html.as_bytes()), ("summary.json", summary.as_bytes())]
+    {
+        folder.write_synced(name, bytes)?;
+    }
     work.finish()?;
-    images.finish()?;
-    differences.finish()?;
-    files.into_iter().try_for_each(AtomicFile::finish)?;
+    folder.finish()?;
     relit.warnings.iter().for_each(|warning| warn(warning));
-    print(&format!("{}\nReport: {}\n", key_value_lines(&lines), folder.file("report.html").display()))
+    print(&format!("{}\nReport: {}\n", key_value_lines(&lines), terminal::path(&args.output.join("report.html"))))
 }
 
 /// The configuration of the method; `None` for the default method, which has no [`Config`].
@@ -148,7 +146,7 @@ fn lines(
     seconds: f64,
     darkness: &DarkPixelStatistics,
 ) -> Vec<(&'static str, String)> {
-    let (height, width) = faces.size();
+    let (height, width) = faces.dimensions();
     let (dark, lit) = (percent(darkness.dark_fraction()), percent(darkness.lit_fraction()));
     vec![
         ("images", format!("{} of {height} x {width} (height x width)", faces.shape().samples)),
@@ -161,7 +159,7 @@ fn lines(
 
 /// The object of `summary.json`.
 fn summary(args: &ShadowsArgs, faces: &Clip, relit: &Relit, seconds: f64, darkness: &DarkPixelStatistics) -> Value {
-    let (height, width) = faces.size();
+    let (height, width) = faces.dimensions();
     json!({
         "images": faces.shape().samples,
         "height": height,

@@ -11,6 +11,9 @@ const MAX_TICKS: f64 = 9.0;
 /// Largest number of labeled decades of a logarithmic axis.
 const MAX_DECADES: i32 = 7;
 
+/// The shortest axis, which is that of zeros in practice.
+const SMALLEST_RANGE: f64 = 1e-290;
+
 /// Largest distance of labeled decades at which the decades in between have ticks.
 const MAX_UNLABELED: i32 = 5;
 
@@ -40,11 +43,12 @@ impl Axis {
             return Self { low: 0.0, high: 1.0, logarithmic: false };
         }
         positive.sort_by(f64::total_cmp);
-        let largest = positive[positive.len() - 1];
+        // Below this, the distance of ticks is no number of full precision.
+        let largest = positive[positive.len() - 1].max(SMALLEST_RANGE);
         // A few values close to zero do not make the axis logarithmic.
         let small = positive[positive.len() / 20];
         if largest / small <= LOGARITHMIC_RATIO {
-            return Self { low: 0.0, high: largest * MARGIN, logarithmic: false };
+            return Self { low: 0.0, high: (largest * MARGIN).min(f64::MAX), logarithmic: false };
         }
         let low = positive[0].max(small / 10.0);
         // In logarithms, where the ratio of the largest to the smallest value cannot overflow.
@@ -74,7 +78,7 @@ impl Axis {
 
     fn steps(&self) -> Vec<Tick> {
         let step = round_step(self.high / MAX_TICKS);
-        let count = (self.high / step).floor() as i32;
+        let count = (self.high / step).floor().min(2.0 * MAX_TICKS) as i32;
         let tick = |i: i32| {
             let value = f64::from(i) * step;
             Tick { position: self.position(value), label: Some(plain(value, step)) }
@@ -173,6 +177,23 @@ mod tests {
         // One value close to zero among many does not make the axis logarithmic.
         let values = (1..100).map(f64::from).chain([1e-9]);
         assert!(!Axis::new(values, f64::NAN).is_logarithmic());
+    }
+
+    #[test]
+    fn axes_are_bounded_whatever_the_numbers_are() {
+        let smallest = f64::from_bits(1);
+        let numbers = [smallest, 1e-320, f64::MIN_POSITIVE, 1e-300, 1e-30, 1.0, 1e30, 1e300, f64::MAX];
+        for low in numbers {
+            for high in numbers {
+                for cutoff in numbers.into_iter().chain([f64::NAN, f64::INFINITY, 0.0, -1.0]) {
+                    let axis = Axis::new([low, high].into_iter(), cutoff);
+                    let ticks = axis.ticks();
+                    assert!(ticks.len() <= 100, "{low} {high} {cutoff}: {} ticks", ticks.len());
+                    assert!(ticks.iter().all(|tick| (0.0..=1.0).contains(&tick.position)), "{low} {high} {cutoff}");
+                    assert!(numbers.iter().all(|x| (0.0..=1.0).contains(&axis.position(*x))), "{low} {high} {cutoff}");
+                }
+            }
+        }
     }
 
     #[test]
