@@ -150,7 +150,7 @@ fn a_folder_of_frames_becomes_a_background_and_masks() {
     }
     assert_eq!(
         names(&lab.path("out")),
-        ["background.png", "masks", "model.safetensors", "report.html", "summary.json"]
+        [".steradian-output", "background.png", "masks", "model.safetensors", "report.html", "summary.json"]
     );
     let files = names(&lab.path("out/masks"));
     assert_eq!((files.len(), files[0].as_str(), files[39].as_str()), (FRAMES, "000100.png", "000139.png"));

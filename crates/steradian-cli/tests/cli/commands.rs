@@ -196,6 +196,24 @@ fn export_writes_components() {
 }
 
 #[test]
+fn a_header_of_numbers_is_read_on_request() {
+    let lab = Lab::new();
+    let rows: String = samples(40, 3).chunks(3).map(|row| format!("{},{},{}\n", row[0], row[1], row[2])).collect();
+    lab.write("named.csv", format!("1100,1102,1104\n{rows}"));
+    lab.write("unnamed.csv", &rows);
+    lab.ok("fit unnamed.csv -o expected -d 1");
+    let samples = |line: &str| lab.json(line)["n_samples"].clone();
+    assert_eq!(samples("fit named.csv -o auto -d 1 --json"), 41);
+    assert_eq!(samples("fit named.csv -o no -d 1 --header no --json"), 41);
+    assert_eq!(samples("fit named.csv -o yes -d 1 --header yes --json"), 40);
+    let components = |name: &str| steradian::Model::from_bytes(&lab.read(name)).unwrap().subspace.components;
+    assert_eq!(components("yes").data(), components("expected").data());
+    lab.ok("outliers yes named.csv --header yes --columns 1100,1102,1104");
+    lab.write("x.npy", samples_npy("<f8", 40, 3));
+    lab.reject(2, "fit x.npy -o m --header yes", &["--header", "only to tables"]);
+}
+
+#[test]
 fn tables_are_read() {
     let lab = Lab::new();
     let data = samples(40, 3);
@@ -207,7 +225,15 @@ fn tables_are_read() {
     lab.write("x.npy", npy_f64(&[40, 3], &data));
     lab.ok("fit x.csv --row-names -o a");
     lab.ok("fit x.npy -o b");
-    assert_eq!(lab.read("a"), lab.read("b"), "equal samples give equal models");
+    lab.write("plain.csv", text.split_once('\n').expect("a header").1);
+    lab.ok("fit plain.csv --row-names -o p");
+    assert_eq!(lab.read("p"), lab.read("b"), "equal samples give equal models");
+    lab.ok("export a -o a.npy");
+    lab.ok("export b -o b.npy");
+    assert_eq!(lab.read("a.npy"), lab.read("b.npy"), "names change no number");
+    lab.write("other.csv", text.replacen("a,b,c", "a,c,b", 1));
+    lab.reject(2, "transform a other.csv --row-names -o s.npy", &["feature 1", "\"c\"", "\"b\"", "in their order"]);
+    lab.reject(2, "outliers a other.csv --row-names -o o.csv", &["feature 1", "\"c\"", "\"b\""]);
     assert_eq!(lab.json("fit x.csv --columns c,a -o c --json")["n_features"], 2);
     lab.ok("transform a x.csv --row-names -o s.npy");
     assert_eq!(read_npy(&lab.read("s.npy")).1, [40, 2]);

@@ -10,6 +10,7 @@ fn demo_writes_all_files() {
         assert!(text.contains(part), "{part} in\n{text}");
     }
     let mut expected = vec![
+        ".steradian-output",
         "background",
         "people",
         "empty_room.png",

@@ -138,6 +138,53 @@ fn corrupt_models() {
     }
 }
 
+/// A model file in which one piece of the header was replaced, with the length of the header.
+fn with_header(model: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let length = u64::from_le_bytes(model[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&model[8..8 + length]).unwrap();
+    assert!(header.contains(from), "{from} in {header}");
+    let header = header.replacen(from, to, 1);
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &model[8 + length..]].concat()
+}
+
+#[test]
+fn tampered_models() {
+    let lab = lab();
+    lab.ok("fit x.npy -o m -d 2 --method tae");
+    let good = lab.read("m");
+    for (from, to, words) in [
+        (r#"\"image_size\":null"#, r#"\"image_size\":[2,2]"#, "2 x 2"),
+        (r#"\"tol\":"#, r#"\"tol\":-"#, "tol"),
+        (r#"\"n_components\":2"#, r#"\"n_components\":0"#, "components"),
+        (r#"\"pivot\":"#, r#"\"pivot\":9"#, "pivot"),
+    ] {
+        lab.write("bad", with_header(&good, from, to));
+        lab.reject(3, "inspect bad", &["bad", words]);
+        lab.reject(3, "transform bad x.npy -o s.npy", &["bad", words]);
+        lab.reject(3, "outliers bad x.npy -o o.csv", &["bad", words]);
+    }
+}
+
+#[test]
+fn a_tiny_cutoff_does_not_fill_the_memory_of_a_plot() {
+    let lab = Lab::new();
+    let line: Vec<f64> = (0..40).flat_map(|i| [f64::from(i) - 19.5, 0.0]).collect();
+    lab.write("line.npy", npy_f64(&[40, 2], &line));
+    lab.ok("fit line.npy -o m -d 1 --method pca");
+    let mut model = lab.read("m");
+    let length = u64::from_le_bytes(model[..8].try_into().unwrap()) as usize;
+    let header: serde_json::Value = serde_json::from_slice(&model[8..8 + length]).unwrap();
+    let at = 8 + length + header["cutoffs"]["data_offsets"][0].as_u64().unwrap() as usize;
+    model[at..at + 16].copy_from_slice(&[f64::from_bits(1).to_le_bytes(); 2].concat());
+    lab.write("tiny", &model);
+    // All samples are at the center, so that the cutoff alone determines the axes.
+    lab.write("zero.npy", npy_f64(&[3, 2], &[0.0; 6]));
+    for plot in ["a.svg", "a.png"] {
+        lab.ok(&format!("outliers tiny zero.npy -o o.csv --plot {plot}"));
+        assert!(lab.read(plot).len() < 1 << 20);
+    }
+}
+
 #[test]
 fn io_errors() {
     let lab = lab();

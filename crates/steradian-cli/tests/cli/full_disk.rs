@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::background::{self, FRAMES};
 use crate::ffmpeg;
-use crate::lab::{Lab, names, stderr};
+use crate::lab::{Lab, names, samples_npy, stderr};
 use crate::shadows;
 
 /// Result of a command on a small disk.
@@ -96,6 +96,27 @@ fn a_full_disk_leaves_nothing_of_faces() {
 }
 
 #[test]
+fn a_full_disk_leaves_both_outputs_or_none() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 150, 6));
+    lab.ok("fit x.npy -o m");
+    let line = "outliers m x.npy -o disk/flags.csv --plot disk/map.svg";
+    // One page is the folder itself; the table takes three and the map more.
+    for pages in 2..30 {
+        let Some(run) = on_disk(&lab, &format!("size={}k", 4 * pages), line) else {
+            return skipped("a_full_disk_leaves_both_outputs_or_none");
+        };
+        if !run.failed() {
+            assert_eq!(run.left.len(), 2, "{:?}", run.left);
+            assert!(pages > 5, "the table alone fits on no smaller disk");
+            return;
+        }
+        assert_eq!(run.left, [""; 0], "{pages} pages: {}", run.message);
+    }
+    panic!("no disk is large enough");
+}
+
+#[test]
 fn a_read_only_disk_is_reported_before_the_fit() {
     let (lab, _) = background::lab();
     for line in ["background absent.npy -o disk/out", "shadows absent -o disk/out", "fit absent.npy -o disk/model"] {
@@ -110,8 +131,8 @@ fn a_read_only_disk_is_reported_before_the_fit() {
 #[test]
 fn the_file_size_limit_is_an_error() {
     let (lab, _) = background::lab();
-    // With the signal ignored, the write fails as on a full disk.
-    let limited = "trap '' XFSZ; ulimit -f $BLOCKS; exec \"$0\" \"$@\"";
+    // The program ignores the signal of the limit, so that the write fails as on a full disk.
+    let limited = "ulimit -f $BLOCKS; exec \"$0\" \"$@\"";
     for (blocks, line, part) in [
         (8, "background clip.npy -o out --no-videos", "model.safetensors"),
         (8, "reconstruct model clip.npy -o r.npy", "r.npy"),

@@ -136,7 +136,7 @@ fn invalid_and_truncated_videos() {
     }
     let (lab, (frames, _)) = (Lab::new(), background::clip());
     lab.write("text.mp4", "not a video at all\n".repeat(20));
-    lab.reject(3, "background text.mp4 -o out", &["ffmpeg does not recognize the file as a video"]);
+    lab.reject(3, "background text.mp4 -o out", &["the file is not a video in a supported format"]);
     background::video(&lab, "clip.mkv", &frames);
     let complete = lab.read("clip.mkv");
     lab.write("short.mkv", &complete[..complete.len() * 6 / 10]);

@@ -6,6 +6,7 @@ mod checkpoint;
 mod commands;
 mod demo;
 mod errors;
+mod faults;
 // Shared by the tests of all crates.
 #[path = "../../../steradian-io/tests/io/common/ffmpeg.rs"]
 mod ffmpeg;
@@ -15,8 +16,11 @@ mod guide;
 mod interrupt;
 mod invalid_clips;
 mod lab;
+mod memory;
 mod option_names;
 mod outliers;
+mod outputs;
 mod shadows;
 mod streamed;
 mod threads;
+mod untrusted;

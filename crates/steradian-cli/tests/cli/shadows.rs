@@ -29,7 +29,10 @@ fn shadows_are_filled() {
     for part in ["14 of 24 x 24", "fill, 3 components", "report.html"] {
         assert!(text.contains(part), "{part} in\n{text}");
     }
-    assert_eq!(names(&lab.path("out")), ["difference", "montage.png", "relit", "report.html", "summary.json"]);
+    assert_eq!(
+        names(&lab.path("out")),
+        [".steradian-output", "difference", "montage.png", "relit", "report.html", "summary.json"]
+    );
     assert_eq!(names(&lab.path("out/relit")).len(), 14);
     assert_eq!(names(&lab.path("out/difference"))[13], "000013.png");
     let report: serde_json::Value = serde_json::from_slice(&lab.read("out/summary.json")).unwrap();
