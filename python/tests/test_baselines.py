@@ -79,7 +79,7 @@ def test_the_parts_of_the_command_line(program: str, tmp_path: Path) -> None:
 
 
 def test_rejected_parameters(table: np.ndarray) -> None:
-    with pytest.raises(ValueError, match=r"needs about .* with method pcp but may use 1.0 KiB"):
+    with pytest.raises(ValueError, match=r"needs about .* with method pcp on one thread but may use 1.0 KiB"):
         PrincipalComponentPursuit(memory_limit=1024).fit(table)
     with pytest.raises(ValueError, match=r"trim = 0\.8"):
         GrassmannAverage(trim=0.8).fit(table)

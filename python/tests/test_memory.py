@@ -1,7 +1,7 @@
 """No copy of the data: peak memory of a fit, measured in a separate process.
 
-The measure is anonymous memory (RssAnon), without the pages of mapped files. It is sampled during the fit; the data are
-8 to 30 times larger than the accepted increase.
+The measure is anonymous memory (RssAnon), without the pages of mapped files. It is sampled during the fit; the data, or
+their copy in the precision of the fit, are several times larger than the accepted increase.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ done.set(); watcher.join()
 print(json.dumps({"extra": max(peak, anonymous()) - before, "bytes": names["size"]}))
 """
 
-SAMPLES, FEATURES = 16_384, 8_192
+SAMPLES, FEATURES = 8_192, 4_096
 
 
 def extra_memory(prepare: str, use: str) -> tuple[float, float]:
@@ -53,7 +53,7 @@ def extra_memory(prepare: str, use: str) -> tuple[float, float]:
 
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """128 MB of u8."""
+    """32 MB of u8."""
     path = tmp_path_factory.mktemp("clip") / "clip.npy"
     rng = np.random.default_rng(0)
     waves = np.sin(np.outer(np.arange(1, 7), np.arange(FEATURES)) / 300) * (30 / np.arange(1, 7))[:, None]
@@ -65,8 +65,9 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-FIT = "steradian.AngularEmbedding.paper(5).set_params(solver='krylov').fit(X)"
-ROBUST = "steradian.AngularEmbedding(2, solver='krylov', n_directions=20).fit(X)"
+# A low accuracy saves passes; each of them has the same buffers.
+FIT = "steradian.AngularEmbedding.paper(5).set_params(solver='krylov', tol=1e-2).fit(X)"
+ROBUST = "steradian.AngularEmbedding(2, solver='krylov', n_directions=20, tol=1e-2).fit(X)"
 
 
 @pytest.mark.parametrize(
@@ -74,50 +75,50 @@ ROBUST = "steradian.AngularEmbedding(2, solver='krylov', n_directions=20).fit(X)
     [
         "X = np.load({path!r}); size = X.nbytes",
         "X = np.load({path!r}, mmap_mode='r'); size = X.nbytes",
-        "X = {path!r}; size = 134217728",
+        "X = {path!r}; size = 33554432",
     ],
     ids=["u8 array", "u8 memmap", "path"],
 )
 def test_fit_of_u8(clip: Path, prepare: str) -> None:
     extra, size = extra_memory(prepare.format(path=str(clip)), FIT)
-    assert size > 130
-    assert extra < 40, f"{extra:.0f} MB extra for {size:.0f} MB of data"
+    assert size > 33
+    assert extra < 15, f"{extra:.0f} MB extra for {size:.0f} MB of data"
 
 
 def test_robust_fit_of_u8(clip: Path) -> None:
     prepare = f"X = np.load({str(clip)!r}, mmap_mode='r')[::2]; size = X.nbytes"
     extra, size = extra_memory(prepare, ROBUST)
-    assert extra < 40, f"{extra:.0f} MB extra for {size:.0f} MB of data"
+    assert extra < 18, f"{extra:.0f} MB extra for {size:.0f} MB of data"
 
 
 def test_fit_of_f32_in_fortran_order() -> None:
     prepare = (
-        "rng = np.random.default_rng(0); X = np.empty((16384, 4096), np.float32, order='F')\n"
-        "for j in range(0, 4096, 256): X[:, j:j+256] = rng.standard_normal((16384, 256), dtype=np.float32)\n"
+        "rng = np.random.default_rng(0); X = np.empty((8192, 2048), np.float32, order='F')\n"
+        "for j in range(0, 2048, 256): X[:, j:j+256] = rng.standard_normal((8192, 256), dtype=np.float32)\n"
         "X[:, :6] *= 10; size = X.nbytes"
     )
     extra, size = extra_memory(prepare, FIT)
-    assert size > 260
-    assert extra < 40, f"{extra:.0f} MB extra for {size:.0f} MB of data"
+    assert size > 67
+    assert extra < 15, f"{extra:.0f} MB extra for {size:.0f} MB of data"
 
 
 def test_fit_of_every_other_row_and_of_integers() -> None:
     prepare = (
-        "rng = np.random.default_rng(0); all_rows = rng.integers(-99, 99, (16384, 4096), dtype={dtype!r})\n"
+        "rng = np.random.default_rng(0); all_rows = rng.integers(-99, 99, (8192, 2048), dtype={dtype!r})\n"
         "all_rows[:, :6] *= 9; X = all_rows[::2]; size = X.nbytes"
     )
     for dtype in ("int16", "int64"):
         extra, size = extra_memory(prepare.format(dtype=dtype), FIT)
         # Blocks of 256 rows are converted, two at a time on two cores.
-        assert extra < 60, f"{extra:.0f} MB extra for {size:.0f} MB of {dtype}"
+        assert extra < 28, f"{extra:.0f} MB extra for {size:.0f} MB of {dtype}"
 
 
 def test_transform_and_diagnose_of_u8(clip: Path) -> None:
     prepare = f"X = np.load({str(clip)!r}, mmap_mode='r'); size = X.nbytes\n"
-    prepare += "model = steradian.AngularEmbedding.paper(5).set_params(solver='krylov').fit(X[:2000])"
+    prepare += "model = steradian.AngularEmbedding.paper(5).set_params(solver='krylov', tol=1e-2).fit(X[:1000])"
     for use in ("model.transform(X)", "model.diagnose(X)"):
         extra, size = extra_memory(prepare, use)
-        assert extra < 40, f"{use}: {extra:.0f} MB extra for {size:.0f} MB of data"
+        assert extra < 15, f"{use}: {extra:.0f} MB extra for {size:.0f} MB of data"
 
 
 def test_data_frames_are_read_in_place() -> None:

@@ -147,6 +147,23 @@ def test_a_table_with_options(program: str, tmp_path: Path) -> None:
         steradian.open(tmp_path / "t.csv", missing="fill")
 
 
+def test_decoded_frames_have_a_limit(tmp_path: Path) -> None:
+    for frame in range(3):
+        (tmp_path / f"{frame}.pgm").write_bytes(b"P5\n4 2\n255\n" + bytes(range(frame, frame + 8)))
+    assert steradian.open(tmp_path, max_decoded=24).shape == (3, 8)
+    with pytest.raises(ValueError, match=r"exceeds the limit of 23 bytes; use steradian\.open\(path, max_decoded="):
+        steradian.open(tmp_path, max_decoded=23)
+
+
+def test_a_header_of_numbers_is_read_on_request(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("1100,1102\n1,2\n3,5\n4,4\n")
+    assert steradian.open(tmp_path / "t.csv").shape == (4, 2)
+    named = steradian.open(tmp_path / "t.csv", header="yes")
+    assert (named.shape, named.feature_names) == ((3, 2), ["1100", "1102"])
+    with pytest.raises(ValueError, match="header = 'maybe' is not supported; expected 'auto', 'yes' or 'no'"):
+        steradian.open(tmp_path / "t.csv", header="maybe")
+
+
 def test_exact_is_the_command_lines(program: str, table: np.ndarray, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", table)
     tae = ["--method", "tae", "--max-angle", "75", "-d", 2]
@@ -223,3 +240,48 @@ def test_only_pca_has_a_mean(table: np.ndarray) -> None:
     np.testing.assert_array_equal(PCA(2).fit(table).mean_, PCA(2).fit(table).center_)
     for estimator in (AngularEmbedding(2), AngularEmbedding.paper(2), EMPCA(2), GrassmannAverage(2)):
         assert not hasattr(estimator.fit(table), "mean_")
+
+
+def test_save_rejects_the_data_of_the_fit(tmp_path: Path) -> None:
+    data = np.random.default_rng(0).normal(size=(40, 5))
+    path = tmp_path / "x.npy"
+    np.save(path, data)
+    before = path.read_bytes()
+    (tmp_path / "link.npy").symlink_to("x.npy")
+    (tmp_path / "hard.npy").hardlink_to(path)
+    mapped = np.load(path, mmap_mode="r")
+    assert isinstance(mapped, np.memmap)
+    for source in [
+        path,
+        str(path),
+        steradian.open(path),
+        tmp_path / "link.npy",
+        mapped,
+        mapped[:, 1:],
+        np.asarray(mapped),
+    ]:
+        model = PCA(2).fit(source)
+        for target in ["x.npy", "link.npy", "hard.npy", "../" + tmp_path.name + "/x.npy"]:
+            with pytest.raises(ValueError, match="this output is also the input"):
+                model.save(tmp_path / target)
+        assert path.read_bytes() == before
+        model.save(tmp_path / "model.safetensors")
+    # A model that was loaded may replace its file, and arrays in memory have no file.
+    steradian.load(tmp_path / "model.safetensors").save(tmp_path / "model.safetensors")
+    PCA(2).fit(data).save(path)
+    assert path.read_bytes() != before
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["hard.npy", "link.npy", "model.safetensors", "x.npy"]
+
+
+def test_save_rejects_an_image_of_the_folder_of_the_fit(tmp_path: Path) -> None:
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for frame in range(8):
+        (folder / f"{frame}.pgm").write_bytes(b"P5\n4 3\n255\n" + rng.integers(0, 255, 12, dtype=np.uint8).tobytes())
+    model = PCA(1).fit(folder)
+    for target in [folder / "3.pgm", folder / "new.png", folder]:
+        with pytest.raises(ValueError, match="this output is also"):
+            model.save(target)
+    model.save(folder / "model.safetensors")
+    assert len(list(folder.iterdir())) == 9

@@ -158,12 +158,62 @@ def test_scores_equal_those_of_one_machine_and_other_columns_remain(spark: Spark
     )
     with pytest.raises(ValueError, match="rename it first"):
         model.transform(model.transform(frame))
-    with pytest.raises(ValueError, match="X has 2 features, but the model is expecting 6"):
-        model.transform(frame.selectExpr("x[0] as a", "x[1] as b"))
-    with pytest.raises(
-        Exception, match=r"partition \d, rows counted from its row 0: .* 6 features but the data have 3"
-    ):
+    with pytest.raises(Exception, match=r"partition \d, rows counted within it: .* 6 features but the data have 3"):
         model.transform(frame.selectExpr("slice(x, 1, 3) as x")).collect()
+
+
+def test_columns_are_not_features_by_their_position(spark: SparkSession, tmp_path: Path) -> None:
+    """A model without names gave scores of any columns, such as an `id`, if their number fitted."""
+    X = _samples(60, 3)
+    frame = _arrays(spark, X, [40, 20]).selectExpr("x[0] as a", "x[1] as b", "x[2] as c", "x")
+    columns = frame.select("a", "b", "c")
+    named = PCA(2).fit(columns)
+    named.save(tmp_path / "named")
+    PCA(2).fit(X).save(tmp_path / "unnamed")
+    named, unnamed = PCA.load(tmp_path / "named"), PCA.load(tmp_path / "unnamed")
+    others = frame.selectExpr("monotonically_increasing_id() as id", "c", "b")
+    with pytest.raises(ValueError, match=r"3 features without names, .* 3 columns of X; .*functions.array"):
+        unnamed.transform(others)
+    with pytest.raises(ValueError, match="no column 'a', one of 1 missing features"):
+        named.transform(others)
+    # The remedy of the message, and columns by their names.
+    from pyspark.sql.functions import array
+
+    expected = unnamed.transform(X)
+    remedied = unnamed.transform(columns.withColumn("features", array("a", "b", "c"))).select("scores").collect()
+    np.testing.assert_allclose([row.scores for row in remedied], expected, rtol=1e-9)
+    by_name = named.transform(frame.select("c", "x", "a", "b")).select("scores").collect()
+    np.testing.assert_allclose(np.abs([row.scores for row in by_name]), np.abs(expected), rtol=1e-6)
+
+
+def test_names_that_occur_twice(spark: SparkSession) -> None:
+    frame = _arrays(spark, _samples(60, 3), [40, 20]).selectExpr("x[0] as a", "x[1] as b", "x[2] as c")
+    model = PCA(2).fit(frame)
+    twice = frame.toDF("a", "a", "c")
+    with pytest.raises(ValueError, match="2 columns of X have the name 'a'; rename or drop"):
+        PCA(2).fit(twice)
+    with pytest.raises(ValueError, match="2 columns of X have the name 'a'; rename or drop"):
+        model.transform(frame.selectExpr("*", "b as a"))
+    # Names that differ by case only, which Spark does not distinguish.
+    cases = frame.toDF("a", "A", "b")
+    assert list(PCA(2).fit(cases).feature_names_in_) == ["a", "A", "b"]
+
+
+def test_rows_that_are_not_finite_are_named_within_their_partition(spark: SparkSession) -> None:
+    X = _samples(400, 3)
+    model = PCA(2).fit(X)
+    X[299, 1] = np.nan
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
+    try:
+        with pytest.raises(Exception, match=r"partition 1, rows counted within it: .*NaN at row 199, column 1"):
+            model.transform(_arrays(spark, X, [100, 300])).collect()
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+def test_a_streaming_frame_is_rejected(spark: SparkSession) -> None:
+    with pytest.raises(ValueError, match=r"streaming data frame, .*write them to files"):
+        PCA(1).fit(spark.readStream.format("rate").load().selectExpr("value"))
 
 
 def test_a_killed_worker_and_a_failed_task_do_not_change_the_bytes(spark: SparkSession, tmp_path: Path) -> None:
@@ -266,7 +316,9 @@ def test_a_changed_row_order_is_an_error(spark: SparkSession, tmp_path: Path) ->
             yield batch.take(pa.array(np.arange(batch.num_rows)[::-1])) if (tmp_path / "reversed").exists() else batch
 
     frame = _arrays(spark, _samples(60, 4), [30, 30]).mapInArrow(reverse, "x array<double>")
-    with pytest.raises(ValueError, match=r"partition 0, which begins at row 0, .* another order; .*persist\(\)"):
+    with pytest.raises(
+        ValueError, match=r"partition 0, which begins at row 0, changed to other values or another order; .*persist\(\)"
+    ):
         PCA(2).fit(frame, callback=lambda _: (tmp_path / "reversed").touch())
 
 
@@ -276,7 +328,7 @@ def test_passes_are_reported_and_a_stopped_session_is_a_clear_error(spark: Spark
     spark.sparkContext.setJobDescription("mine")
     model = PCA(2).fit(frame, callback=received.append)
     assert spark.sparkContext.getLocalProperty("spark.job.description") == "mine"
-    assert [(p.name, p.pass_number) for p in received] == [("mean", 1), ("scatter", 2), ("distances", 3)]
+    assert [(p.name, p.pass_number) for p in received] == [("check", 1), ("scatter", 2), ("distances", 3)]
     assert all(p.bytes_read == p.bytes_total == 60 * 4 * 8 for p in received)
     with pytest.raises(ConnectionError, match=r"lost the Spark session during pass 2 \(scatter\); .*fit again"):
         model.fit(frame, callback=lambda _: spark.stop())

@@ -16,7 +16,7 @@ use steradian::folds::{ColumnMeans, Scatter, WeightedRows};
 use steradian::remote::{Cluster, Dispatch, RemoteSource};
 use steradian::{Error, Local, Result, Source};
 
-use crate::errors::exception;
+use crate::errors::{exception, guarded};
 use crate::model::Model;
 use crate::samples::Samples;
 use crate::settings::Settings;
@@ -69,7 +69,7 @@ impl Job {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: ByteBuffer<'_>) -> PyResult<Self> {
         let bytes = bytes.bytes()?;
-        py.detach(|| steradian::remote::Job::from_bytes(bytes)).map(Self).map_err(exception)
+        guarded(|| py.detach(|| steradian::remote::Job::from_bytes(bytes)).map(Self).map_err(exception))
     }
 
     /// The mean of all samples of this many features.
@@ -108,7 +108,7 @@ impl Job {
                 Some(all) => self.0.sum_leaves(source, first, all, &runner),
             }
         };
-        py.detach(reduce).map(PartialResult).map_err(exception)
+        guarded(|| py.detach(reduce).map(PartialResult).map_err(exception))
     }
 
     /// Number of rows per leaf of the grid of data of this shape.
@@ -126,7 +126,7 @@ impl Job {
         threads: usize,
     ) -> PyResult<PartialResult> {
         let merge = || shared_threads(threads)?.compute(|| self.0.merge(&left.0, &right.0));
-        py.detach(merge).map(PartialResult).map_err(exception)
+        guarded(|| py.detach(merge).map(PartialResult).map_err(exception))
     }
 
     /// The mean of all samples from the total of a job of `mean`.
@@ -193,7 +193,7 @@ impl PartialResult {
 
     /// Serialized size, in bytes.
     fn __sizeof__(&self) -> usize {
-        self.0.size()
+        self.0.n_bytes()
     }
 
     /// Pickles as a uint8 array, which protocol 5 transfers without a copy.
@@ -221,10 +221,10 @@ impl DistributedData {
 
     /// Runs `work` without the interpreter's lock; `work` calls back into Python from this thread.
     fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-        let result = py.detach(work);
+        let result = guarded(|| py.detach(work).map_err(exception));
         match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(error),
-            None => result.map_err(exception),
+            None => result,
         }
     }
 }
@@ -270,7 +270,7 @@ fn shape_like(like: &Samples, samples: usize) -> Shape {
     Shape { samples, ..like.source().shape().clone() }
 }
 
-/// Fits a model to data held by other processes. `like` has the features and the element type of all samples.
+/// Fits a model to data held by other processes. `like` has the features, their names and the element type of all samples.
 #[pyfunction]
 #[pyo3(signature = (data, like, samples, settings, *, threads=0))]
 pub fn fit_distributed(
@@ -285,6 +285,9 @@ pub fn fit_distributed(
     let shape = shape_like(like, samples);
     let local = Local::new(threads).map_err(exception)?;
     let dispatch = DistributedData { object: data, raised: Mutex::new(None) };
-    let remote = RemoteSource::new(&dispatch, shape);
+    let mut remote = RemoteSource::new(&dispatch, shape);
+    if let Some(names) = like.feature_names() {
+        remote = remote.with_feature_names(names);
+    }
     dispatch.run(py, || fit_remote(&config, &remote, &Cluster::new(&remote, local))).map(Model::from)
 }

@@ -13,10 +13,10 @@
 
 use std::ops::Range;
 
-use steradian::Result;
 use steradian::data::{Block, BlockElement, ElementType, Rows, Shape};
+use steradian::{Result, memory};
 
-use crate::memory::{BorrowedArray, ElementKind};
+use crate::memory::{ArrayRows, BorrowedArray, ElementKind};
 
 /// Rows converted before the next column is started: few enough that their cache lines stay in the first level.
 const TILE_ROWS: usize = 64;
@@ -34,6 +34,13 @@ impl ConvertedColumns {
         let element =
             parts.iter().map(|part| target(part.kind())).max_by_key(|e| e.bytes()).unwrap_or(ElementType::F64);
         Self { parts, shape: Shape { samples, features, element, image } }
+    }
+
+    /// Bytes of a block's copy per thread, for columns of mapped files.
+    pub fn buffer_bytes(&self, block_rows: usize) -> u64 {
+        let bytes = |part: &BorrowedArray| part.shape()[1..].iter().product::<usize>() * part.kind().bytes();
+        let row: usize = self.parts.iter().filter(|part| part.mapped()).map(bytes).sum();
+        (block_rows.min(self.shape.samples) * row) as u64
     }
 
     /// The shape of the converted data.
@@ -58,12 +65,13 @@ impl ConvertedColumns {
         narrow: impl Fn(f64) -> T,
     ) -> Result<()> {
         let features = self.shape.features;
-        let mut out = vec![T::default(); rows.len() * features];
+        let parts = self.parts.iter().map(|part| part.rows(&rows)).collect::<Result<Vec<_>>>()?;
+        let mut out = memory::filled(rows.len() * features, T::default());
         for (tile, out) in out.chunks_mut((TILE_ROWS * features).max(1)).enumerate() {
-            let first = rows.start + tile * TILE_ROWS;
-            let tile = first..(first + TILE_ROWS).min(rows.end);
+            let first = tile * TILE_ROWS;
+            let tile = first..(first + TILE_ROWS).min(rows.len());
             let mut column = 0;
-            for part in &self.parts {
+            for part in &parts {
                 each_index(&part.shape()[1..], |others| {
                     let mut at = column;
                     widen(part, tile.clone(), others, |x| {
@@ -106,7 +114,7 @@ fn each_index(sides: &[usize], mut visit: impl FnMut(&[usize])) {
 }
 
 /// Visits the values along the first axis, as f64.
-fn widen(part: &BorrowedArray, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
+fn widen(part: &ArrayRows<'_>, rows: Range<usize>, others: &[usize], visit: impl FnMut(f64)) {
     match part.kind() {
         ElementKind::Bool | ElementKind::U8 => read(part, rows, others, |b| f64::from(u8::from_ne_bytes(b)), visit),
         ElementKind::I8 => read(part, rows, others, |b| f64::from(i8::from_ne_bytes(b)), visit),
@@ -123,7 +131,7 @@ fn widen(part: &BorrowedArray, rows: Range<usize>, others: &[usize], visit: impl
 }
 
 fn read<const N: usize>(
-    part: &BorrowedArray,
+    part: &ArrayRows<'_>,
     rows: Range<usize>,
     others: &[usize],
     convert: impl Fn([u8; N]) -> f64,

@@ -1,16 +1,18 @@
 //! Conversion of the library's errors to Python exceptions, with remedies in terms of the package's parameters.
 
+use std::any::Any;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pyo3::PyErr;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
+use pyo3::{PyErr, PyResult};
 use steradian::Error;
 use steradian::error::format_bytes;
 
 /// The most column names that a message lists.
 const LISTED_COLUMNS: usize = 5;
 
-/// The exception for an error: `ValueError` for arguments and data, a subclass of `OSError` for files.
+/// The exception for an error: `ValueError` for arguments and data, `MemoryError` for memory, a subclass of `OSError` for files.
 pub fn exception(error: Error) -> PyErr {
     match &error {
         Error::InvalidArgument { .. }
@@ -21,13 +23,27 @@ pub fn exception(error: Error) -> PyErr {
         | Error::NotFinite { .. }
         | Error::MissingCell { .. }
         | Error::NotNumeric { .. }
+        | Error::OverDecoded { .. }
         | Error::CorruptFile { .. } => PyValueError::new_err(message(&error)),
         // The kind selects the subclass of OSError; the message keeps the path.
         Error::Io { source, .. } => io::Error::new(source.kind(), error.to_string()).into(),
+        Error::OutOfMemory { .. } => PyMemoryError::new_err(message(&error)),
         Error::Cancelled => PyKeyboardInterrupt::new_err(()),
         // `Error` is non-exhaustive: a variant without an entry above counts as an internal error.
         _ => PyRuntimeError::new_err(error.to_string()),
     }
+}
+
+/// The exception for a panic. pyo3 raises `PanicException`, which `except Exception` does not catch.
+pub fn internal_error(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = text.unwrap_or("unknown panic").replace('\n', " ");
+    PyRuntimeError::new_err(format!("internal error: {text}; please report it with the call and its data"))
+}
+
+/// Runs work without passes that may panic on its input; a panic is a `RuntimeError`.
+pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal_error(&*panic)))
 }
 
 /// The message of an error with its remedy.
@@ -38,9 +54,13 @@ fn message(error: &Error) -> String {
             format!("increase memory_limit, or use solver=\"{solver}\", which needs {}", format_bytes(*bytes))
         }
         Error::OverMemory { .. } => "increase memory_limit".to_owned(),
+        Error::OutOfMemory { .. } => {
+            "use fewer rows, fewer threads (n_jobs), or a path to a file, which is read block by block".to_owned()
+        }
         Error::NotFinite { .. } => "remove or impute such cells".to_owned(),
         Error::MissingCell { .. } => "use steradian.open(path, missing=\"drop\") to skip such rows".to_owned(),
         Error::NotNumeric { numeric, row_names, .. } => columns_hint(numeric, *row_names),
+        Error::OverDecoded { .. } => "use steradian.open(path, max_decoded=...) to allow more".to_owned(),
         _ => return error.to_string(),
     };
     format!("{error}; {hint}")

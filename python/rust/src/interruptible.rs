@@ -2,14 +2,16 @@
 //! thread wakes at intervals to check for Ctrl-C and to report progress.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use steradian::engine::{CancelToken, Iteration, Progress};
-use steradian::{Local, Result};
+use steradian::engine::{CancelToken, Iteration, Progress, Runner};
+use steradian::memory;
+use steradian::{Error, Local, Result};
 
-use crate::errors::exception;
+use crate::errors::{exception, internal_error};
 
 /// Time between two checks for Ctrl-C: a tenth of the latency that the tests accept.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -85,12 +87,14 @@ pub fn run<T: Send>(
         runner = runner.with_progress(move |progress| queue.record(progress));
     }
     let mut raised = None;
-    let result = std::thread::scope(|scope| {
+    let result: PyResult<_> = std::thread::scope(|scope| {
         let finish = FinishGuard(Arc::clone(&queue));
-        let worker = scope.spawn(move || {
+        let work = move || {
             let _finish = finish;
-            work(&runner)
-        });
+            // On the threads of the runner, so that nothing starts others.
+            memory::guard(|| runner.compute(|| work(&runner)))
+        };
+        let worker = std::thread::Builder::new().spawn_scoped(scope, work).map_err(cannot_start)?;
         loop {
             let (passes, done) = py.detach(|| queue.wait());
             if raised.is_none() {
@@ -100,12 +104,12 @@ pub fn run<T: Send>(
                 }
             }
             if done {
-                return py.detach(|| worker.join());
+                return Ok(py.detach(|| worker.join()));
             }
         }
     });
-    match (raised, result) {
-        (_, Err(panic)) => std::panic::resume_unwind(panic),
+    match (raised, result?) {
+        (_, Err(panic)) => Err(internal_error(&*panic)),
         (Some(error), Ok(_)) => Err(error),
         (None, Ok(result)) => result.map_err(exception),
     }
@@ -118,14 +122,20 @@ pub fn run_uninterruptible<T: Send + 'static>(
 ) -> PyResult<T> {
     let queue = Arc::new(ProgressQueue::default());
     let finish = FinishGuard(Arc::clone(&queue));
-    let worker = std::thread::spawn(move || {
+    let work = move || {
         let _finish = finish;
-        work()
-    });
+        memory::guard(|| Ok(work()))
+    };
+    let worker = std::thread::Builder::new().spawn(work).map_err(cannot_start)?;
     while !py.detach(|| queue.wait()).1 {
         py.check_signals()?;
     }
-    py.detach(|| worker.join()).map_err(|panic| std::panic::resume_unwind(panic))
+    py.detach(|| worker.join()).map_err(|panic| internal_error(&*panic))?.map_err(exception)
+}
+
+/// The exception for a thread that the system cannot start.
+fn cannot_start(error: io::Error) -> PyErr {
+    exception(Error::io("threads", error))
 }
 
 fn report(callback: Option<&Bound<'_, PyAny>>, passes: VecDeque<Progress>) -> PyResult<()> {

@@ -3,6 +3,7 @@
 //! It contains no conventions of scikit-learn, which are in Python, and no mathematics, which is in the library. Arrays
 //! become sources without a copy, fits run without the interpreter's lock, and Ctrl-C cancels them.
 
+mod checksum;
 mod cluster;
 mod convert;
 mod errors;

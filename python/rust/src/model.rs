@@ -1,6 +1,6 @@
 //! Python bindings of fits and models.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -8,10 +8,11 @@ use pyo3::types::PyBytes;
 use steradian::data::{Block, BlockData, Element, ElementType};
 use steradian::engine::Runner;
 use steradian::model::Diagnosis;
-use steradian::{Error, Local, Result, Source};
+use steradian::{Error, Local, Result, Source, memory};
 use steradian_baselines::any;
+use steradian_io::{OutputPath, check_outputs, write_atomic};
 
-use crate::errors::exception;
+use crate::errors::{exception, guarded};
 use crate::interruptible;
 use crate::samples::Samples;
 use crate::settings::Settings;
@@ -28,7 +29,8 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner)).map(Model)
+    let model = interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner))?;
+    Ok(Model(model, samples.files().to_vec()))
 }
 
 /// Splits data by principal component pursuit: the model of the low-rank part, the low-rank part and the sparse part.
@@ -48,16 +50,16 @@ pub fn principal_component_pursuit<'py>(
     })?;
     let (width, element) = (found.model.n_features(), source.shape().element);
     let [low_rank, sparse] = [found.low_rank, found.sparse].map(|part| Output::of(part.into_vec(), element));
-    Ok((Model(found.model), low_rank.into_array(py, width)?, sparse.into_array(py, width)?))
+    Ok((Model(found.model, samples.files().to_vec()), low_rank.into_array(py, width)?, sparse.into_array(py, width)?))
 }
 
-/// A fitted subspace.
+/// A fitted subspace, and the files that it was fitted to in this process.
 #[pyclass(frozen, module = "steradian._engine")]
-pub struct Model(steradian::Model);
+pub struct Model(steradian::Model, Vec<PathBuf>);
 
 impl From<steradian::Model> for Model {
     fn from(model: steradian::Model) -> Self {
-        Self(model)
+        Self(model, Vec::new())
     }
 }
 
@@ -71,10 +73,10 @@ impl Model {
         of: impl Fn(&steradian::Model, &Block<'_>) -> Result<Vec<T>> + Sync + Send,
     ) -> PyResult<Bound<'py, PyArray2<T>>> {
         let (model, source) = (&self.0, samples.source());
-        model.check_width(source.shape()).map_err(exception)?;
+        model.check_features(source).map_err(exception)?;
         let width = model.n_features();
         let found = interruptible::run(py, 1, None, |runner| {
-            let mut found = Vec::with_capacity(rows.len() * width);
+            let mut found = memory::reserved(rows.len().saturating_mul(width));
             for &row in rows {
                 runner.check_cancelled()?;
                 source.visit(row..row + 1, &mut |block| {
@@ -93,7 +95,7 @@ impl Model {
     /// Reads the bytes of a model file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
-        steradian::Model::from_bytes(bytes).map(Self).map_err(exception)
+        guarded(|| steradian::Model::from_bytes(bytes).map(Self::from).map_err(exception))
     }
 
     /// The bytes of the model file.
@@ -110,12 +112,16 @@ impl Model {
             Error::InvalidArgument { problem: what, .. } | Error::InvalidData(what) => Error::corrupt_file(&path, what),
             other => other,
         };
-        steradian::Model::from_bytes(&bytes).map(Self).map_err(|error| exception(named(error)))
+        guarded(|| steradian::Model::from_bytes(&bytes).map(Self::from).map_err(|error| exception(named(error))))
     }
 
-    /// Writes a model file atomically.
+    /// Writes a model file atomically. Rejects a file that the model was fitted to in this process.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        self.0.to_bytes().and_then(|bytes| steradian_io::write_atomic(&path, &bytes)).map_err(exception)
+        let inputs: Vec<&Path> = self.1.iter().map(PathBuf::as_path).collect();
+        check_outputs(&inputs, &[OutputPath::File(&path)])
+            .and_then(|()| self.0.to_bytes())
+            .and_then(|bytes| write_atomic(&path, &bytes))
+            .map_err(exception)
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -136,39 +142,39 @@ impl Model {
 
     /// The center that is subtracted from samples.
     #[getter]
-    fn center<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.subspace.center)
+    fn center<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        new_array(py, &self.0.subspace.center)
     }
 
     /// The components, one per row.
     #[getter]
     fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let flat = PyArray1::from_slice(py, self.0.subspace.components.data());
+        let flat = new_array(py, self.0.subspace.components.data())?;
         flat.reshape([self.0.n_components(), self.0.n_features()])
     }
 
     /// Eigenvalues of the spatial sign covariance matrix; `None` for classical PCA.
     #[getter]
-    fn angular_eigenvalues<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.0.subspace.angular_eigenvalues.as_ref().map(|values| PyArray1::from_slice(py, values))
+    fn angular_eigenvalues<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        self.0.subspace.angular_eigenvalues.as_ref().map(|values| new_array(py, values)).transpose()
     }
 
     /// Variances along the components, in data units.
     #[getter]
-    fn explained_variance<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.diagnostics.explained_variance)
+    fn explained_variance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        new_array(py, &self.0.diagnostics.explained_variance)
     }
 
     /// The support: true for samples used in the final decomposition.
     #[getter]
-    fn support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.report.support)
+    fn support<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        new_array(py, &self.0.report.support)
     }
 
     /// Number of samples outside the cone around each sample; `None` without a cone.
     #[getter]
-    fn tau<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        self.0.report.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
+    fn tau<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+        self.0.report.cone.as_ref().map(|cone| new_array(py, &cone.tau)).transpose()
     }
 
     /// The pivot of the cone; `None` without a cone.
@@ -208,6 +214,12 @@ impl Model {
         self.0.report.warnings.clone()
     }
 
+    /// The names of the features; `None` if the data of the fit had none.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.0.feature_names.clone()
+    }
+
     /// The number of features.
     #[getter]
     fn n_features(&self) -> usize {
@@ -216,8 +228,8 @@ impl Model {
 
     /// The scale of each feature, a divisor; `None` without scaling.
     #[getter]
-    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.0.subspace.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
+    fn scale<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        self.0.subspace.scale.as_ref().map(|scale| new_array(py, scale)).transpose()
     }
 
     /// The total variance, the denominator of explained-variance ratios; `None` only for older model files.
@@ -260,18 +272,25 @@ impl Model {
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<DiagnosisArrays<'py>> {
         let (model, source) = (&self.0, samples.source());
-        model.check_width(source.shape()).map_err(exception)?;
-        let found = interruptible::run(py, threads, callback, |runner| {
-            let mut found: Vec<Diagnosis> = Vec::with_capacity(source.shape().samples);
+        model.check_features(source).map_err(exception)?;
+        let (columns, flags) = interruptible::run(py, threads, callback, |runner| {
+            let samples = source.shape().samples;
+            let mut columns: [Vec<f64>; 3] = std::array::from_fn(|_| memory::reserved(samples));
+            let mut flags = memory::reserved(samples);
             runner.for_each_block("distances", source, model.block_rows(), |block| {
-                found.extend(model.diagnose_block(block)?);
+                for Diagnosis { score_distance, orthogonal_distance, angle_degrees, flag } in
+                    model.diagnose_block(block)?
+                {
+                    let numbers = [score_distance, orthogonal_distance, angle_degrees];
+                    columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x));
+                    flags.push(flag.name());
+                }
                 Ok(())
             })?;
-            Ok(found)
+            Ok((columns, flags))
         })?;
-        let column = |of: fn(&Diagnosis) -> f64| found.iter().map(of).collect::<Vec<_>>().into_pyarray(py);
-        let flags = found.iter().map(|d| d.flag.name()).collect();
-        Ok((column(|d| d.score_distance), column(|d| d.orthogonal_distance), column(|d| d.angle_degrees), flags))
+        let [score_distances, orthogonal_distances, angles] = columns.map(|column| column.into_pyarray(py));
+        Ok((score_distances, orthogonal_distances, angles, flags))
     }
 
     /// Angles of the samples of the fit to the pivot of the cone, in degrees.
@@ -310,24 +329,30 @@ impl Model {
         self.map_rows(py, samples, &rows, found).map(Some)
     }
 
-    /// Scores of samples, n x d; robust scores down-weight bad cells. `None` is the model's default.
-    #[pyo3(signature = (samples, *, robust_scores=None, threads=0, callback=None))]
+    /// Scores of samples, n x d; robust scores down-weight bad cells. `None` is the model's default. Messages count rows
+    /// from `first`, the index of the first sample among all data.
+    #[pyo3(signature = (samples, *, robust_scores=None, first=0, threads=0, callback=None))]
     fn transform<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
         robust_scores: Option<bool>,
+        first: usize,
         threads: usize,
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (model, source) = (&self.0, samples.source());
-        model.check_width(source.shape()).map_err(exception)?;
+        model.check_features(source).map_err(exception)?;
         let width = model.n_components();
         let robust = robust_scores.unwrap_or(model.config.robust_scores());
         let scores = interruptible::run(py, threads, callback, |runner| {
             Output::collect("transform", source, width, model.block_rows(), runner, |block| match robust {
                 true => model.robust_transform_block(block),
                 false => model.transform_block(block),
+            })
+            .map_err(|error| match error {
+                Error::NotFinite { value, row, column } => Error::NotFinite { value, row: row + first, column },
+                other => other,
             })
         })?;
         scores.into_array(py, width)
@@ -371,10 +396,10 @@ impl Output {
         runner: &Local,
         apply: impl Fn(&Block<'_>) -> Result<Vec<f64>> + Send + Sync,
     ) -> Result<Self> {
-        let values = source.shape().samples * width;
+        let values = source.shape().samples.saturating_mul(width);
         let mut out = match steradian::Model::output_element(source.shape().element) {
-            ElementType::F64 => Self::Double(Vec::with_capacity(values)),
-            _ => Self::Single(Vec::with_capacity(values)),
+            ElementType::F64 => Self::Double(memory::reserved(values)),
+            _ => Self::Single(memory::reserved(values)),
         };
         runner.for_each_block(name, source, block_rows, |block| {
             let rows = apply(block)?;
@@ -421,4 +446,10 @@ fn widened(block: &Block<'_>) -> Vec<f64> {
         BlockData::F32(rows) => all(&rows),
         BlockData::F64(rows) => all(&rows),
     }
+}
+
+/// A new array of numpy with a copy of these values; `MemoryError` if there is no memory for it.
+pub fn new_array<'py, T: numpy::Element + Clone>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyArray1<T>>> {
+    let copy = memory::guard(|| Ok(memory::copied(values))).map_err(exception)?;
+    Ok(PyArray1::from_vec(py, copy))
 }

@@ -8,17 +8,25 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steradian::data::{Block, BlockData, BlockElement, ElementType, Rows, Shape};
 use steradian::{Result, Source};
-use steradian_io::{Data, Missing, TableOptions};
+use steradian_io::{ClipLimits, Data, Header, Missing, TableOptions};
 
+use crate::checksum::checksum;
 use crate::convert::ConvertedColumns;
 use crate::errors::exception;
 use crate::interruptible;
 use crate::memory::{BorrowedArray, ElementKind};
 
+/// The most rows of a block.
+const BLOCK_ROWS: usize = 256;
+
 /// Data that the engine can read repeatedly.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
     store: SampleStore,
+    /// The names of the features, if they are not those of a file.
+    names: Option<Vec<String>>,
+    /// The files that the data are read from.
+    files: Vec<PathBuf>,
 }
 
 enum SampleStore {
@@ -31,7 +39,8 @@ enum SampleStore {
 impl Samples {
     /// An array of samples, (n, features) or (n, height, width), read in place where possible.
     #[staticmethod]
-    fn from_array(array: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+    #[pyo3(signature = (array, *, names=None))]
+    fn from_array(array: &Bound<'_, PyUntypedArray>, names: Option<Vec<String>>) -> PyResult<Self> {
         let image = match *array.shape() {
             [_, _] => None,
             [_, height, width] => Some((height, width)),
@@ -64,12 +73,13 @@ impl Samples {
             }
             _ => SampleStore::ConvertedColumns(ConvertedColumns::new(vec![array_view], samples, image)),
         };
-        Ok(Self { store })
+        Self::named(store, names, mapped_files(array.as_any()))
     }
 
     /// The columns of a table, each an array of its own dtype, converted block by block.
     #[staticmethod]
-    fn from_columns(columns: Vec<Bound<'_, PyUntypedArray>>) -> PyResult<Self> {
+    #[pyo3(signature = (columns, *, names=None))]
+    fn from_columns(columns: Vec<Bound<'_, PyUntypedArray>>, names: Option<Vec<String>>) -> PyResult<Self> {
         let samples = columns.first().map_or(0, |column| column.len());
         if let Some((at, column)) = columns.iter().enumerate().find(|(_, c)| c.shape() != [samples]) {
             return Err(PyValueError::new_err(format!(
@@ -78,28 +88,36 @@ impl Samples {
             )));
         }
         let parts = columns.iter().map(BorrowedArray::new).collect::<PyResult<_>>()?;
-        Ok(Self { store: SampleStore::ConvertedColumns(ConvertedColumns::new(parts, samples, None)) })
+        let files = columns.iter().flat_map(|column| mapped_files(column.as_any())).collect();
+        Self::named(SampleStore::ConvertedColumns(ConvertedColumns::new(parts, samples, None)), names, files)
     }
 
     /// A file of any format that the command line reads.
     #[staticmethod]
-    #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false))]
+    #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false, header=None, max_decoded=None))]
     fn from_path(
         py: Python<'_>,
         path: PathBuf,
         columns: Option<Vec<String>>,
         row_names: bool,
         drop_missing: bool,
+        header: Option<bool>,
+        max_decoded: Option<u64>,
     ) -> PyResult<Self> {
         let missing = if drop_missing { Missing::Drop } else { Missing::Error };
-        let options = TableOptions { columns, row_names, missing, header: None };
+        let header = header.map_or(Header::Auto, |present| if present { Header::Yes } else { Header::No });
+        let options = TableOptions { columns, row_names, missing, header };
+        let max_decoded = max_decoded.unwrap_or(ClipLimits::MAX_DECODED);
+        let limits = ClipLimits { max_decoded, ..ClipLimits::default() };
         // Opening reads a table once from end to end, which no token can cancel.
+        // The current folder may change before the files are compared with others.
+        let files = vec![std::path::absolute(&path)?];
         let open = move || {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            steradian_io::open(path, &options)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
+            steradian_io::open_within(path, &options, &limits)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
         };
         let data = interruptible::run_uninterruptible(py, open)?.map_err(exception)?;
-        Ok(Self { store: SampleStore::File(Box::new(data)) })
+        Ok(Self { store: SampleStore::File(Box::new(data)), names: None, files })
     }
 
     /// Number of samples and number of features.
@@ -121,18 +139,23 @@ impl Samples {
         self.source().shape().image
     }
 
-    /// The names of the features, if the file has them.
+    /// The names of the features, if they have names.
     #[getter]
-    fn feature_names(&self) -> Option<Vec<String>> {
+    pub fn feature_names(&self) -> Option<Vec<String>> {
         match &self.store {
             SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
-            _ => None,
+            _ => self.names.clone(),
         }
+    }
+
+    /// The checksum of all values in order: 64 bits that do not depend on the memory layout.
+    fn checksum(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| checksum(self)).map_err(exception)
     }
 
     /// Some rows, in this order, as an array of `dtype`.
     fn take<'py>(&self, py: Python<'py>, rows: Vec<usize>) -> PyResult<Bound<'py, PyAny>> {
-        let (samples, features) = self.shape();
+        let (samples, features) = Samples::shape(self);
         if let Some(row) = rows.iter().find(|row| **row >= samples) {
             return Err(PyValueError::new_err(format!(
                 "row {row} exceeds the last row, {samples} - 1; rows count from 0"
@@ -143,7 +166,7 @@ impl Samples {
                 let taken = py.detach(|| -> Result<Vec<_>> {
                     let mut taken = Vec::with_capacity(rows.len() * features);
                     for &row in &rows {
-                        self.store.visit(row..row + 1, &mut |block| {
+                        self.visit(row..row + 1, &mut |block| {
                             if let BlockData::$variant(own) = block.data() {
                                 taken.extend((0..features).map(|column| own.get(0, column)));
                             }
@@ -174,65 +197,100 @@ impl Samples {
 }
 
 impl Samples {
+    /// The files that the data are read from: a file, or those of memory maps of numpy.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
     /// The source of blocks for the library.
     pub fn source(&self) -> &dyn Source {
-        &self.store
+        self
+    }
+
+    fn named(store: SampleStore, names: Option<Vec<String>>, files: Vec<PathBuf>) -> PyResult<Self> {
+        let samples = Self { store, names, files };
+        let (features, names) = (Source::shape(&samples).features, samples.names.as_ref().map(Vec::len));
+        match names.filter(|names| *names != features) {
+            Some(names) => Err(PyValueError::new_err(format!("{names} names were given for {features} features"))),
+            None => Ok(samples),
+        }
     }
 }
 
-impl Source for SampleStore {
+impl Source for Samples {
     fn shape(&self) -> &Shape {
-        match self {
-            Self::Array(_, shape) => shape,
-            Self::ConvertedColumns(columns) => columns.shape(),
-            Self::File(data) => data.shape(),
+        match &self.store {
+            SampleStore::Array(_, shape) => shape,
+            SampleStore::ConvertedColumns(columns) => columns.shape(),
+            SampleStore::File(data) => data.shape(),
         }
     }
 
     fn feature_name(&self, feature: usize) -> Option<String> {
-        match self {
-            Self::File(data) => data.feature_name(feature),
-            _ => None,
+        match &self.store {
+            SampleStore::File(data) => data.feature_name(feature),
+            _ => self.names.as_ref()?.get(feature).cloned(),
         }
     }
 
     fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
-        if let Self::File(data) = self {
+        if let SampleStore::File(data) = &self.store {
             data.advise_access(parts, n_threads);
         }
     }
 
     fn buffer_bytes(&self, threads: usize) -> u64 {
-        match self {
-            Self::File(data) => data.buffer_bytes(threads),
-            _ => 0,
+        match &self.store {
+            SampleStore::File(data) => data.buffer_bytes(threads),
+            SampleStore::ConvertedColumns(columns) => threads as u64 * columns.buffer_bytes(BLOCK_ROWS),
+            SampleStore::Array(array, shape) if array.mapped() => {
+                let rows = BLOCK_ROWS.min(shape.samples);
+                threads as u64 * (rows * shape.features * shape.element.bytes()) as u64
+            }
+            SampleStore::Array(..) => 0,
         }
     }
 
     fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        match self {
-            Self::Array(array, shape) => {
-                array.prepare(&rows);
+        match &self.store {
+            SampleStore::Array(array, shape) => {
+                let part = array.rows(&rows)?;
+                let first = rows.start;
                 match shape.element {
-                    ElementType::U8 => visit_in_place(array.rows::<u8>(ElementKind::U8), rows, visit),
-                    ElementType::U16 => visit_in_place(array.rows::<u16>(ElementKind::U16), rows, visit),
-                    ElementType::F32 => visit_in_place(array.rows::<f32>(ElementKind::F32), rows, visit),
-                    ElementType::F64 => visit_in_place(array.rows::<f64>(ElementKind::F64), rows, visit),
+                    ElementType::U8 => visit_in_place(part.typed::<u8>(ElementKind::U8), first, visit),
+                    ElementType::U16 => visit_in_place(part.typed::<u16>(ElementKind::U16), first, visit),
+                    ElementType::F32 => visit_in_place(part.typed::<f32>(ElementKind::F32), first, visit),
+                    ElementType::F64 => visit_in_place(part.typed::<f64>(ElementKind::F64), first, visit),
                 }
             }
-            Self::ConvertedColumns(columns) => columns.visit(rows, visit),
-            Self::File(data) => data.visit(rows, visit),
+            SampleStore::ConvertedColumns(columns) => columns.visit(rows, visit),
+            SampleStore::File(data) => data.visit(rows, visit),
         }
     }
 }
 
 fn visit_in_place<T: BlockElement>(
-    all: Option<Result<Rows<'_, T>>>,
-    rows: Range<usize>,
+    rows: Option<Result<Rows<'_, T>>>,
+    first: usize,
     visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
 ) -> Result<()> {
-    let all = all.expect("only arrays that can be read in place are stored here")?;
-    visit(Block::new(rows.start, T::block_data(all.select(rows.start, rows.len()))))
+    let rows = rows.expect("only arrays that can be read in place are stored here")?;
+    visit(Block::new(first, T::block_data(rows)))
+}
+
+/// The file of an array that is a memory map of numpy or a view of one.
+fn mapped_files(array: &Bound<'_, PyAny>) -> Vec<PathBuf> {
+    let mut array = array.clone();
+    loop {
+        // Other objects have no such attributes, and a memory map of an open file may have no name.
+        if let Some(file) = array.getattr("filename").ok().and_then(|name| name.extract::<PathBuf>().ok()) {
+            return vec![file];
+        }
+        match array.getattr("base") {
+            Ok(base) if !base.is_none() => array = base,
+            _ => return Vec::new(),
+        }
+    }
 }
 
 /// True if the pixels of each image have one stride, so that (height, width) is one axis.

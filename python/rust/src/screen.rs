@@ -7,6 +7,7 @@ use pyo3::types::PyBytes;
 use steradian::fit::FittedScreen;
 
 use crate::interruptible;
+use crate::model::new_array;
 use crate::samples::Samples;
 use crate::settings::Settings;
 
@@ -50,14 +51,14 @@ impl Screen {
 
     /// The support: true for samples of the fit that the screen accepts.
     #[getter]
-    fn support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        PyArray1::from_slice(py, &self.0.support)
+    fn support<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        new_array(py, &self.0.support)
     }
 
     /// The outlyingness, or angle to the pivot, of each sample of the fit: larger is more outlying.
     #[getter]
-    fn measures<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_slice(py, &self.0.measures)
+    fn measures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        new_array(py, &self.0.measures)
     }
 
     /// The largest accepted measure.
@@ -68,8 +69,8 @@ impl Screen {
 
     /// Number of samples outside the cone around each sample; `None` without a cone.
     #[getter]
-    fn tau<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i64>>> {
-        self.0.cone.as_ref().map(|cone| PyArray1::from_slice(py, &cone.tau))
+    fn tau<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+        self.0.cone.as_ref().map(|cone| new_array(py, &cone.tau)).transpose()
     }
 
     /// The pivot of the cone; `None` without a cone.

@@ -14,6 +14,7 @@ import numpy as np
 
 from steradian import _engine, _worker_tasks
 from steradian._data import Samples, SamplesLike, cluster_kind
+from steradian._worker_tasks import Part, PartError, PartInfo, PartSum, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,16 +31,21 @@ class DistributedData:
 
     feature_names: list[str] | None = None
 
-    def __init__(self, infos: Sequence[_worker_tasks.PartInfo], *, reader: str, minimum: int) -> None:
-        """`infos` are those of the non-empty partitions, in order."""
-        _require_equal_features(infos)
-        self._infos = list(infos)
-        self._ends = list(accumulate(info[0] for info in infos))
+    def __init__(
+        self, infos: Mapping[int, PartInfo], *, names: Sequence[str] | None, reader: str, minimum: int
+    ) -> None:
+        """`infos` are those of the partitions by their index, in order; those without rows are skipped."""
+        full = {number: info for number, info in infos.items() if info.rows > 0}
+        _require_equal_features(full)
+        self._ends = list(accumulate(info.rows for info in full.values()))
         self._n_samples = self._ends[-1] if self._ends else 0
         if self._n_samples < minimum:
             msg = f"Found data with {self._n_samples} sample(s) while a minimum of {minimum} is required by {reader}."
             raise ValueError(msg)
-        self._like = _empty_like(self._infos[0])
+        firsts = zip(full.items(), [0, *self._ends], strict=False)
+        self._partitions = [Part(number, first, info) for (number, info), first in firsts]
+        self.feature_names = None if names is None else list(names)
+        self._like = _empty_like(self._partitions[0].info, self.feature_names)
         self._report: EngineCallback | None = None
 
     @property
@@ -62,10 +68,17 @@ class DistributedData:
         total = self._total(job, name, number)
         if isinstance(total, Exception):
             raise total
+        self._remember(dict(total.checksums))
         if self._report is not None:
             size = self._n_samples * self.shape[1] * np.dtype(self.dtype).itemsize
             self._report(name, number, size, size)
-        return total
+        return total.result
+
+    def _remember(self, checksums: Mapping[int, int]) -> None:
+        """The checksums of the first pass, by the first row of the partition; tasks of later passes compare them."""
+        self._partitions = [
+            part._replace(info=part.info._replace(checksum=checksums[part.first])) for part in self._partitions
+        ]
 
     def fetch(self, rows: list[int]) -> Samples:
         """Some rows, in this order, which is ascending. The engine calls this for a few rows."""
@@ -73,16 +86,19 @@ class DistributedData:
         rows_by_part = defaultdict(list)
         for row, part in zip(rows, np.searchsorted(firsts, rows, side="right") - 1, strict=True):
             rows_by_part[int(part)].append(row - firsts[part])
-        return Samples.from_array(np.concatenate(self._take_rows(dict(rows_by_part))))
+        taken = []
+        for found in self._take_rows(dict(rows_by_part)):
+            if isinstance(found, Exception):
+                raise found
+            taken.append(found)
+        return Samples.from_array(np.concatenate(taken))
 
-    def _total(
-        self, job: npt.NDArray[np.uint8], name: str, number: int
-    ) -> _engine.PartialResult | _worker_tasks.PartError:
+    def _total(self, job: npt.NDArray[np.uint8], name: str, number: int) -> PartSum | PartError:
         """The total of a job over all rows, or the error of the earliest partition that has one."""
         raise NotImplementedError
 
-    def _take_rows(self, rows_by_part: dict[int, list[int]]) -> list[npt.NDArray[Any]]:
-        """Some rows of some partitions, by the index of the partition; row indices are those within the partition."""
+    def _take_rows(self, rows_by_part: dict[int, list[int]]) -> list[npt.NDArray[Any] | PartError]:
+        """Some rows of some partitions, by the index in `_partitions`; row indices are those within the partition."""
         raise NotImplementedError
 
 
@@ -100,16 +116,13 @@ def adapter(X: SamplesLike) -> Any:
     return None
 
 
-def part_infos_or_raise(
-    found: Mapping[int, _worker_tasks.PartInfo | _worker_tasks.PartError],
-) -> list[_worker_tasks.PartInfo]:
+def infos_or_raise(found: Mapping[int, PartInfo | PartError]) -> dict[int, PartInfo]:
     """The infos of partitions by their index; raises the first error with the index of its partition."""
-    infos: list[_worker_tasks.PartInfo] = []
+    infos: dict[int, PartInfo] = {}
     for number, info in found.items():
         if isinstance(info, Exception):
-            msg = f"partition {number}: {info}"
-            raise type(info)(msg)
-        infos.append(info)
+            raise named(info, f"partition {number}") from info
+        infos[number] = info
     return infos
 
 
@@ -134,18 +147,24 @@ def require_width(features: int, model: _engine.Model) -> None:
         raise ValueError(msg)
 
 
-def _require_equal_features(infos: Sequence[_worker_tasks.PartInfo]) -> None:
-    for i, info in enumerate(infos):
-        if info[1:] != infos[0][1:]:
-            (_, features, dtype, _), (_, expected, expected_dtype, _) = info, infos[0]
+def _require_equal_features(infos: Mapping[int, PartInfo]) -> None:
+    if not infos:
+        return
+    first, expected = next(iter(infos.items()))
+    for number, info in infos.items():
+        if (info.features, info.dtype, info.image) != (expected.features, expected.dtype, expected.image):
             msg = (
-                f"partition {i} (empty ones not counted) has {features} features of {dtype} where the first has "
-                f"{expected} of {expected_dtype}; use partitions with equal features and dtype"
+                f"partition {number} has {_described(info)} where partition {first} has {_described(expected)}; "
+                "use partitions with equal features and dtype"
             )
             raise ValueError(msg)
 
 
-def _empty_like(info: _worker_tasks.PartInfo) -> Samples:
-    """Zero samples with the features and the dtype of a partition."""
-    _, features, dtype, image = info
-    return Samples.from_array(np.empty((0, *(image or (features,))), np.dtype(dtype)))
+def _described(info: PartInfo) -> str:
+    image = "" if info.image is None else f" in images of {info.image[0]} x {info.image[1]}"
+    return f"{info.features} features of {info.dtype}{image}"
+
+
+def _empty_like(info: PartInfo, names: list[str] | None) -> Samples:
+    """Zero samples with the features, their names and the dtype of a partition."""
+    return Samples.from_array(np.empty((0, *(info.image or (info.features,))), np.dtype(info.dtype)), names=names)

@@ -74,8 +74,8 @@ class Estimator(BaseEstimator):
         ----------
         X : array of (samples, features) or (samples, height, width), data frame, path or Samples
             Values of dtype uint8, uint16, float32 and float64 are read in place; others are converted block by block.
-            :class:`AngularEmbedding` and :class:`PCA` also take a Dask array or a list of ``dask.delayed`` parts
-            (:mod:`steradian.dask`), and a Spark data frame (:mod:`steradian.spark`).
+            :class:`AngularEmbedding` and :class:`PCA` also take Dask arrays, data frames, ``dask.delayed`` parts and
+            futures, and lists of these (:mod:`steradian.dask`), and a Spark data frame (:mod:`steradian.spark`).
         y : ignored
             Present for scikit-learn's pipelines.
         callback : callable, optional
@@ -90,7 +90,7 @@ class Estimator(BaseEstimator):
             samples = self._of_fit(X)
             settings = self._settings()
             report = engine_callback(self.verbose, callback)
-            set_feature_names(self, X, samples)
+            set_feature_names(self, samples.feature_names)
             model = self._run(samples, settings, report)
         except BaseException:
             self._reset()
@@ -109,10 +109,10 @@ class Estimator(BaseEstimator):
         return read(X, reader=type(self).__name__, minimum=2)
 
     def _samples(self, X: SamplesLike) -> _engine.Samples:
-        """Samples for a fitted estimator, with the features of the fit."""
+        """Samples for a fitted estimator, with the features of the fit; there may be none, as in an empty chunk."""
         check_is_fitted(self)
-        samples = read(X, reader=type(self).__name__)
-        check_names(self, X)
+        samples = read(X, reader=type(self).__name__, minimum=0)
+        check_names(self, X, samples)
         check_width(self, samples)
         return samples
 

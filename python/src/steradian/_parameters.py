@@ -19,6 +19,9 @@ SOLVERS = ("auto", "scatter", "gram", "krylov")
 COSINES = ("abs", "signed")
 TIES = ("index", "density")
 
+LARGEST = 2**63 - 1
+"""The largest integer of the engine."""
+
 SCREEN_ALONE = {"n_components": 1, "solver": "auto", "tol": 1e-6}
 """Settings of the engine that a screen without a decomposition does not use."""
 
@@ -36,7 +39,11 @@ def center(value: object) -> str | list[float]:
     """The name of a center, or its coordinates."""
     if isinstance(value, str) or value is None:
         return str(one_of("center", value, CENTERS, "or an array with one value per feature"))
-    point = np.asarray(value, dtype=np.float64)
+    try:
+        point = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        msg = f"center = {value!r} is not supported; expected a name, or an array with one number per feature"
+        raise ValueError(msg) from error
     if point.ndim != 1:
         msg = (
             f"center has shape {point.shape}; expected an array with one value per feature, or one of "
@@ -58,18 +65,19 @@ def n_components(value: object) -> int | float | str:
         raise ValueError(msg)
     if isinstance(value, str) and value == "auto":
         return "auto"
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, Integral) and not isinstance(value, bool) and value <= LARGEST:
         return int(value)
-    if isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1:
+    if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) < 1:
         return float(value)
     msg = f"n_components = {value!r} is not supported; expected an integer >= 1, a fraction in (0, 1), or 'auto'"
     raise ValueError(msg)
 
 
-def count(name: str, value: object) -> int:
-    """An integer of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        msg = f"{name} = {value!r} is not supported; expected an integer >= 1"
+def count(name: str, value: object, least: int = 1) -> int:
+    """An integer of at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= int(value) <= LARGEST:
+        limit = f" and at most {LARGEST}" if isinstance(value, Integral) and int(value) > LARGEST else ""
+        msg = f"{name} = {value!r} is not supported; expected an integer >= {least}{limit}"
         raise ValueError(msg)
     return int(value)
 
@@ -83,10 +91,13 @@ def angle(value: object) -> float | str:
 
 def real(name: str, value: object) -> float:
     """A real number; booleans are rejected."""
-    if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
-        msg = f"{name} = {value!r} is not supported; expected a real number"
-        raise ValueError(msg)
-    return float(value)
+    try:
+        if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)):
+            return float(value)
+    except OverflowError:
+        pass
+    msg = f"{name} = {value!r} is not supported; expected a real number"
+    raise ValueError(msg)
 
 
 def optional_bool(name: str, value: object) -> bool | None:
@@ -100,8 +111,8 @@ def optional_bool(name: str, value: object) -> bool | None:
 def seed(random_state: Any) -> int:
     """The seed: an integer as it is, as on the command line; otherwise one drawn from the random state."""
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        if random_state < 0:
-            msg = f"random_state = {random_state}; expected an integer >= 0"
+        if not 0 <= int(random_state) <= LARGEST:
+            msg = f"random_state = {random_state}; expected an integer >= 0 and at most {LARGEST}"
             raise ValueError(msg)
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
@@ -114,10 +125,10 @@ def memory_limit(value: object) -> int | None:
     if isinstance(value, str):
         number, unit = value[:-1], value[-1:].upper()
         if unit in "KMG" and number.isdecimal():
-            return int(number) << (10 * (1 + "KMG".index(unit)))
+            return min(int(number) << (10 * (1 + "KMG".index(unit))), LARGEST)
         if value.isdecimal():
-            return int(value)
+            return min(int(value), LARGEST)
     elif isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0:
-        return int(value)
+        return min(int(value), LARGEST)
     msg = f"memory_limit = {value!r} is not supported; expected bytes, a string such as '512M' or '2G', or None"
     raise ValueError(msg)

@@ -7,19 +7,22 @@ three columns: its index in the order of the data, the run of adjacent results t
 from __future__ import annotations
 
 import pickle
-import zlib
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steradian import _engine, _worker_tasks
+from steradian import _worker_tasks
+from steradian._data import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import numpy.typing as npt
     import pyarrow as pa
+
+    from steradian import _engine
+    from steradian._worker_tasks import Part, PartError, PartInfo, PartSum
 
     Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -31,20 +34,6 @@ RUN = 8
 
 _ROW_BYTES = (1 << 31) - (1 << 16)
 """The largest binary value of Spark, less its overhead."""
-
-_MOVED = "data must not change or move during a fit: use df.persist(), or write them to files and read those"
-
-
-class Part(NamedTuple):
-    """A partition as it was before the first pass."""
-
-    place: int
-    """Index among the non-empty partitions."""
-    first: int
-    """Index of its first row among all rows."""
-    info: _worker_tasks.PartInfo
-    checksum: int
-    """Checksum of its rows in order."""
 
 
 def info_task(dtype: str, own_version: str) -> Task:
@@ -70,7 +59,7 @@ def info_task(dtype: str, own_version: str) -> Task:
                 rows = _spark_tasks.rows_of(batches, dtype)
                 if not isinstance(rows, Exception) and not len(rows):
                     return
-                answer["info"], answer["checksum"] = _spark_tasks.info_and_checksum(rows)
+                answer["info"] = _spark_tasks.info_with_checksum(rows)
         except ImportError as error:
             answer["missing"] = str(error)
         yield pa.RecordBatch.from_pydict(
@@ -84,22 +73,25 @@ def info_task(dtype: str, own_version: str) -> Task:
     return partition_info
 
 
-def info_and_checksum(
-    rows: npt.NDArray[Any] | _worker_tasks.PartError,
-) -> tuple[_worker_tasks.PartInfo | _worker_tasks.PartError, int]:
-    """The info of a partition, or its error, and its checksum."""
-    return (rows, 0) if isinstance(rows, Exception) else (_worker_tasks.part_info(rows), _checksum(rows))
+def info_with_checksum(rows: npt.NDArray[Any] | PartError) -> PartInfo | PartError:
+    """The info of a partition, or its error.
+
+    It has the checksum from the start: Spark may recompute rows in another order, and a fit identifies rows by index.
+    """
+    if isinstance(rows, Exception):
+        return rows
+    answer = _worker_tasks.part_info(rows)
+    return answer if isinstance(answer, Exception) else answer[0]._replace(checksum=Samples.from_array(rows).checksum())
 
 
-def sum_task(job: _worker_tasks.SerializedJob, parts: dict[int, Part], dtype: str) -> Task:
+def sum_task(job: _worker_tasks.SerializedJob, parts: Sequence[Part], dtype: str) -> Task:
     """A task that computes the partial result of its partition."""
 
     def sum_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows, part = _same_rows(batches, parts, dtype)
-        if part is None:
-            return
-        failed = isinstance(rows, Exception)
-        yield _result(part.place, rows if failed else _worker_tasks.sum_part(rows, job, part.first, part.info))
+        rows, place = _own_rows(batches, parts, dtype)
+        if place is not None:
+            failed = isinstance(rows, Exception)
+            yield _result(place, rows if failed else _worker_tasks.sum_part(rows, job, parts[place]))
 
     return sum_partition
 
@@ -118,9 +110,7 @@ def merge_task(job: _worker_tasks.SerializedJob) -> Task:
     return merge_runs
 
 
-def merged(
-    results: dict[int, _engine.PartialResult | _worker_tasks.PartError], job: _worker_tasks.SerializedJob
-) -> _engine.PartialResult | _worker_tasks.PartError:
+def merged(results: dict[int, PartSum | PartError], job: _worker_tasks.SerializedJob) -> PartSum | PartError:
     """The merged partial result of adjacent ones, which are given by their index."""
     return _worker_tasks.tree_reduce(
         [results[place] for place in sorted(results)],
@@ -128,15 +118,14 @@ def merged(
     )
 
 
-def take_task(rows_by_part: dict[int, list[int]], parts: dict[int, Part], dtype: str) -> Task:
-    """A task that returns some rows of its partition; `rows_by_part` has them by the index of the partition."""
+def take_task(rows_by_part: dict[int, list[int]], parts: Sequence[Part], dtype: str) -> Task:
+    """A task that returns some rows of its partition; `rows_by_part` has them by the index in `parts`."""
 
     def take_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows, part = _same_rows(batches, parts, dtype)
-        if part is None or part.place not in rows_by_part:
-            return
-        failed = isinstance(rows, Exception)
-        yield _result(part.place, rows if failed else _worker_tasks.take(rows, rows_by_part[part.place]))
+        rows, place = _own_rows(batches, parts, dtype)
+        if place in rows_by_part:
+            failed = isinstance(rows, Exception)
+            yield _result(place, rows if failed else _worker_tasks.take(rows, rows_by_part[place], parts[place]))
 
     return take_rows
 
@@ -151,10 +140,11 @@ def score_task(model: _engine.Model, robust_scores: bool | None, dtype: str) -> 
         for batch in batches:
             *others, features = batch.columns
             try:
-                scores = _worker_tasks.transform_part(_block(features, dtype, 0), model, robust_scores)
+                rows = Samples.from_array(_block(features, dtype, done))
+                threads = _worker_tasks.worker_threads()
+                scores = model.transform(rows, robust_scores=robust_scores, first=done, threads=threads)
             except ValueError as error:
-                msg = f"partition {_partition()}, rows counted from its row {done}: {error}"
-                raise ValueError(msg) from error
+                raise _worker_tasks.named(error, f"partition {_partition()}, rows counted within it") from error
             offsets = pa.array(np.arange(len(scores) + 1, dtype=np.int32) * np.int32(scores.shape[1]))
             column = pa.ListArray.from_arrays(offsets, pa.array(scores.ravel()))
             names = [*batch.schema.names[:-1], "scores"]
@@ -164,7 +154,7 @@ def score_task(model: _engine.Model, robust_scores: bool | None, dtype: str) -> 
     return score
 
 
-def rows_of(batches: Iterator[pa.RecordBatch], dtype: str) -> npt.NDArray[Any] | _worker_tasks.PartError:
+def rows_of(batches: Iterator[pa.RecordBatch], dtype: str) -> npt.NDArray[Any] | PartError:
     """The rows of batches with one column of arrays, or the error of the first bad row."""
     blocks: list[npt.NDArray[Any]] = []
     done = 0
@@ -203,29 +193,17 @@ def _unequal(row: int, width: int, expected: int) -> str:
     return f"row {row} has {width} values where the first has {expected}; use arrays of equal length"
 
 
-def _same_rows(batches: Iterator[pa.RecordBatch], parts: dict[int, Part], dtype: str) -> tuple[Any, Part | None]:
-    """The rows of this partition, or its error, and the partition as it was at first; `None` if it was empty."""
-    rows = rows_of(batches, dtype)
-    part = parts.get(_partition())
-    if part is None:
-        if isinstance(rows, Exception) or len(rows):
-            msg = f"partition {_partition()} has rows but was empty at first; {_MOVED}"
-            raise ValueError(msg)
-        return rows, None
-    if isinstance(rows, Exception):
-        return rows, part
-    if len(rows) != part.info[0] or _checksum(rows) != part.checksum:
-        msg = (
-            f"partition {_partition()}, which begins at row {part.first}, changed from {part.info[0]} to {len(rows)} "
-            f"rows, or to other values or another order; {_MOVED}"
-        )
-        return ValueError(msg), part
-    return rows, part
-
-
-def _checksum(rows: npt.NDArray[Any]) -> int:
-    """The CRC-32 of rows. Spark may recompute rows in another order, and a fit identifies rows by their index."""
-    return zlib.crc32(np.ascontiguousarray(rows).data)
+def _own_rows(batches: Iterator[pa.RecordBatch], parts: Sequence[Part], dtype: str) -> tuple[Any, int | None]:
+    """The rows of this partition, or its error, and its index in `parts`; `None` if it was empty at first."""
+    rows, number = rows_of(batches, dtype), _partition()
+    place = next((place for place, part in enumerate(parts) if part.number == number), None)
+    if place is None and (isinstance(rows, Exception) or len(rows)):
+        msg = f"partition {number} has rows but was empty at first; {_worker_tasks.STABLE_HINT}"
+        raise ValueError(msg)
+    if place is not None and not isinstance(rows, Exception) and not len(rows):
+        msg = f"partition {number} has no rows but had {parts[place].info.rows}; {_worker_tasks.STABLE_HINT}"
+        return ValueError(msg), place
+    return rows, place
 
 
 def _partition() -> int:

@@ -15,6 +15,7 @@ from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
 from steradian._distributed import adapter
 from steradian._estimator import Estimator
+from steradian._names import set_feature_names
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -69,9 +70,9 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Returns
         -------
         ndarray of shape (samples, n_components_)
-            float64 for data of float64 and of 32- and 64-bit integers, else float32. For a Dask array, a lazy Dask
-            array; for a list of ``dask.delayed`` parts, a list of those; for a Spark data frame, the data frame with an
-            additional column ``scores``.
+            float64 for data of float64 and of 32- and 64-bit integers, else float32. For a Dask array or data frame, a
+            lazy Dask array; for a ``dask.delayed`` part or a future, a delayed part; for a list of these, a list; for a
+            Spark data frame, the data frame with an additional column ``scores``.
         """
         cluster = adapter(X)
         if cluster is not None:
@@ -95,7 +96,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         ndarray of shape (samples, n_features_in_)
         """
         check_is_fitted(self)
-        scores = read(X, reader=type(self).__name__)
+        scores = read(X, reader=type(self).__name__, minimum=0)
         return self._model.inverse(scores, threads=self._threads())
 
     @property
@@ -149,7 +150,9 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, which the command line reads, too. The file is written atomically.
 
-        It does not contain feature names, `n_jobs`, `memory_limit` and `verbose`; a pickle does.
+        Raises ``ValueError`` for a file that the estimator was fitted to (by its path, or as a memory map), also
+        through a link; a pickle does not keep these paths.
+        It does not contain `n_jobs`, `memory_limit` and `verbose`; a pickle does.
         """
         check_is_fitted(self)
         self._model.save(os.fspath(path))
@@ -163,6 +166,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _of_model(cls, model: _engine.Model, path: str | os.PathLike[str]) -> Self:
         metadata = json.loads(model.metadata)
         estimator = cls(**cls._parameters_of(metadata, model, os.fspath(path)))
+        set_feature_names(estimator, model.feature_names)
         estimator._set_fitted_attributes(model)
         return estimator
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from numbers import Integral
 
+_MOST = 1024
+"""The most threads of a call: more do not help, and the system may not start them."""
+
 
 def threads(n_jobs: int | None) -> int:
     """Number of threads of the engine; 0 means one per core.
@@ -15,12 +18,12 @@ def threads(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         limit = os.environ.get("OMP_NUM_THREADS", "")
-        return int(limit) if limit.isdecimal() else 0
+        return min(int(limit), _MOST) if limit.isdecimal() else 0
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs == 0:
         msg = f"n_jobs = {n_jobs!r} is not supported; expected an integer >= 1, -1 for all cores, or None"
         raise ValueError(msg)
     if n_jobs > 0:
-        return int(n_jobs)
+        return min(int(n_jobs), _MOST)
     return max(1, cores() + 1 + int(n_jobs))
 
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from steradian._data import SamplesLike, read
 from steradian._engine import Job, PartialResult
+from steradian._parameters import count
 from steradian._threads import threads
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Pass(ABC):
 
         Parts that start and end at multiples of it, or at the end of the data, can be reduced on that grid.
         """
-        return self._job.leaf_rows(n_samples, self._n_features)
+        return self._job.leaf_rows(count("n_samples", n_samples, 0), self._n_features)
 
     def sum(
         self, X: SamplesLike, first_row: int, *, n_samples: int | None = None, n_jobs: int | None = None
@@ -78,14 +79,16 @@ class Pass(ABC):
         if samples.shape[1] != self._n_features:
             msg = f"X has {samples.shape[1]} features, but the pass is expecting {self._n_features} features as input."
             raise ValueError(msg)
-        return self._job.sum(samples, first_row, whole=n_samples, threads=threads(n_jobs))
+        first = count("first_row", first_row, 0)
+        whole = None if n_samples is None else count("n_samples", n_samples, 0)
+        return self._job.sum(samples, first, whole=whole, threads=threads(n_jobs))
 
     def merge(self, *results: PartialResult) -> PartialResult:
         """The partial result of adjacent parts, given in the order of the data; merged along a binary tree."""
         if not results:
             msg = "no partial results to merge; pass at least one"
             raise ValueError(msg)
-        level = list(results)
+        level = [_partial_result(f"result {i}", result) for i, result in enumerate(results)]
         while len(level) > 1:
             merged = [self._job.merge(level[i], level[i + 1]) for i in range(0, len(level) - 1, 2)]
             level = merged + level[2 * len(merged) :]
@@ -96,21 +99,34 @@ class Pass(ABC):
         """The value of the total of all `n_samples` rows; rejects a partial result of fewer rows."""
 
 
+def _partial_result(name: str, value: object) -> PartialResult:
+    if not isinstance(value, PartialResult):
+        msg = f"{name} is {type(value).__name__}; expected a PartialResult, as from sum or PartialResult.from_bytes"
+        raise TypeError(msg)
+    return value
+
+
 class _Mean(Pass):
     def __init__(self, n_features: int) -> None:
         super().__init__(Job.mean(n_features), n_features)
 
     def finish(self, total: PartialResult, n_samples: int) -> npt.NDArray[np.float64]:
+        total, n_samples = _partial_result("total", total), count("n_samples", n_samples)
         return self._job.finish_mean(self._n_features, total, n_samples)
 
 
 class _Scatter(Pass):
     def __init__(self, center: npt.ArrayLike, uniform: bool) -> None:
-        self._center: list[Any] = np.asarray(center, dtype=np.float64).ravel().tolist()
+        try:
+            self._center: list[Any] = np.asarray(center, dtype=np.float64).ravel().tolist()
+        except (TypeError, ValueError, OverflowError) as error:
+            msg = f"center = {center!r} is not supported; expected a list of numbers, one per feature"
+            raise ValueError(msg) from error
         self._uniform = uniform
         super().__init__(Job.scatter(self._center, uniform), len(self._center))
 
     def finish(self, total: PartialResult, n_samples: int) -> npt.NDArray[np.float64]:
+        total, n_samples = _partial_result("total", total), count("n_samples", n_samples)
         return self._job.finish_scatter(self._center, self._uniform, total, n_samples)
 
 
@@ -122,7 +138,7 @@ def mean(n_features: int) -> Pass:
     n_features : int
         Number of features.
     """
-    return _Mean(n_features)
+    return _Mean(count("n_features", n_features))
 
 
 def scatter(center: npt.ArrayLike, normalize: bool = True) -> Pass:

@@ -18,16 +18,16 @@ import pickle
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from steradian import _engine, _spark_tasks, _worker_tasks
+from steradian import _spark_tasks, _worker_tasks
 from steradian._distributed import (
     REFIT_HINT,
     DistributedData,
+    infos_or_raise,
     missing_package,
-    part_infos_or_raise,
     require_own_version,
     require_width,
 )
-from steradian._spark_tasks import RESULT, RUN, Part
+from steradian._spark_tasks import RESULT, RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from steradian._data import SamplesLike
     from steradian._subspace import Subspace
+    from steradian._worker_tasks import PartError, PartSum
 
 __all__ = ["Partitions"]
 
@@ -52,28 +53,30 @@ class Partitions(DistributedData):
     """Rows of a Spark data frame, in the order of its partitions."""
 
     def __init__(self, X: SamplesLike, *, reader: str, minimum: int = 1) -> None:
-        features, self._column_dtype, self.feature_names = _features(X.schema.fields)
         self._session = X.sparkSession
-        self._frame = X.selectExpr(f"{features} as features")
+        with _spark_job(self._session, "reading the schema"):
+            fields = list(X.schema.fields)
+            streaming = X.isStreaming
+        if streaming:
+            msg = (
+                "X is a streaming data frame, whose rows cannot be read repeatedly; write them to files and read those"
+            )
+            raise ValueError(msg)
+        _require_unique(fields)
+        features, self._column_dtype, names = _features(list(enumerate(fields)))
         with _spark_job(self._session, "reading the partition sizes"):
+            self._frame = X.toDF(*_plain(len(fields))).selectExpr(f"{features} as features")
             info_task = _spark_tasks.info_task(self._column_dtype, _worker_tasks.version())
             answers = _by_place(self._frame.mapInArrow(info_task, RESULT))
         for answer in answers.values():
             if "missing" in answer:
                 raise missing_package(answer["worker"], answer["missing"])
             require_own_version(answer["worker"], answer["version"])
-        infos = part_infos_or_raise({number: answer["info"] for number, answer in answers.items()})
-        super().__init__(infos, reader=reader, minimum=minimum)
+        infos = infos_or_raise({number: answer["info"] for number, answer in answers.items()})
+        super().__init__(infos, names=names, reader=reader, minimum=minimum)
         self._driver_merges = RUN if _largest_result(self.shape[1]) * RUN <= _SMALL else 1
-        checksums = [answer["checksum"] for answer in answers.values()]
-        listed = zip(answers, [0, *self._ends], infos, checksums, strict=False)
-        self._partitions = {
-            number: Part(i, first, info, checksum) for i, (number, first, info, checksum) in enumerate(listed)
-        }
 
-    def _total(
-        self, job: npt.NDArray[np.uint8], name: str, number: int
-    ) -> _engine.PartialResult | _worker_tasks.PartError:
+    def _total(self, job: npt.NDArray[np.uint8], name: str, number: int) -> PartSum | PartError:
         """The total, by one task per partition and one per run of results; the driver merges the last small run."""
         serialized = _worker_tasks.SerializedJob(job, _worker_tasks.version())
         with _spark_job(self._session, f"pass {number} ({name})"):
@@ -86,16 +89,13 @@ class Partitions(DistributedData):
             found = _by_place(results)
         return _spark_tasks.merged(found, serialized)
 
-    def _take_rows(self, rows_by_part: dict[int, list[int]]) -> list[npt.NDArray[Any]]:
+    def _take_rows(self, rows_by_part: dict[int, list[int]]) -> list[npt.NDArray[Any] | PartError]:
         # Rows of other partitions are filtered before they are sent to Python.
-        owners = ", ".join(str(number) for number, part in self._partitions.items() if part.place in rows_by_part)
+        owners = ", ".join(str(self._partitions[place].number) for place in rows_by_part)
         with _spark_job(self._session, "reading single rows"):
             frame = self._frame.where(f"spark_partition_id() IN ({owners})")
             take_task = _spark_tasks.take_task(rows_by_part, self._partitions, self._column_dtype)
             found = _by_place(frame.mapInArrow(take_task, RESULT))
-        for rows in found.values():
-            if isinstance(rows, Exception):
-                raise rows
         return [found[place] for place in rows_by_part]
 
 
@@ -104,22 +104,42 @@ def transformed(estimator: Subspace, X: SamplesLike, robust_scores: bool | None)
     from pyspark.sql.types import ArrayType, DoubleType, FloatType, StructField, StructType
 
     model = estimator._model
-    if "scores" in X.columns:
+    with _spark_job(X.sparkSession, "reading the schema"):
+        fields = list(X.schema.fields)
+    columns = [field.name for field in fields]
+    if "scores" in columns:
         msg = 'X already has a column "scores"; rename it first: X.withColumnRenamed("scores", ...)'
         raise ValueError(msg)
-    features, dtype, names = _features(_features_of_fit(estimator, X))
+    features, dtype, names = _features(_features_of_fit(estimator, fields))
     if names is not None:
         require_width(len(names), model)
     # mapInArrow resolves columns by name, and a name with a dot as the field of a struct.
-    plain = [f"column_{i}" for i in range(len(X.columns))]
+    plain = _plain(len(fields))
     others = [
         StructField(name, field.dataType, field.nullable, field.metadata)
-        for name, field in zip(plain, X.schema.fields, strict=True)
+        for name, field in zip(plain, fields, strict=True)
     ]
     score = FloatType() if dtype == "float32" else DoubleType()
     schema = StructType([*others, StructField("scores", ArrayType(score))])
-    frame = X.selectExpr("*", f"{features} as features").toDF(*plain, "features")
-    return frame.mapInArrow(_spark_tasks.score_task(model, robust_scores, dtype), schema).toDF(*X.columns, "scores")
+    with _spark_job(X.sparkSession, "planning the scores"):
+        frame = X.toDF(*plain).selectExpr("*", f"{features} as features")
+        scored = frame.mapInArrow(_spark_tasks.score_task(model, robust_scores, dtype), schema)
+        return scored.toDF(*columns, "scores")
+
+
+def _plain(count: int) -> list[str]:
+    """Names of columns by their position, which any name can be replaced by."""
+    return [f"column_{i}" for i in range(count)]
+
+
+def _require_unique(fields: Sequence[Any]) -> None:
+    names = [field.name for field in fields]
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        msg = (
+            f"{names.count(repeated)} columns of X have the name {repeated!r}; rename or drop all but one: X.toDF(...)"
+        )
+        raise ValueError(msg)
 
 
 def _largest_result(features: int) -> int:
@@ -127,11 +147,18 @@ def _largest_result(features: int) -> int:
     return 8 * features * max(features, 128)
 
 
-def _features(fields: Sequence[Any]) -> tuple[str, str, list[str] | None]:
-    """The Spark expression of one column of arrays with all features; its dtype; the names of the features."""
+def _features(listed: Sequence[tuple[int, Any]]) -> tuple[str, str, list[str] | None]:
+    """The Spark expression of one column of arrays with all features; its dtype; the names of the features.
+
+    `listed` has the columns with their positions, which the expression refers to, as :func:`_plain` names them.
+    """
+    fields = [field for _, field in listed]
+    if not fields:
+        msg = "X has no columns; select the columns of the features"
+        raise ValueError(msg)
     if len(fields) == 1 and _is_array(fields[0]):
         dtype = _dtype([fields[0].dataType.elementType])
-        return f"cast({_quoted(fields[0].name)} as array<{_spark_name(dtype)}>)", dtype, None
+        return f"cast(column_{listed[0][0]} as array<{_spark_name(dtype)}>)", dtype, None
     for field in fields:
         if field.dataType.simpleString() == "vector":
             msg = (
@@ -148,24 +175,39 @@ def _features(fields: Sequence[Any]) -> tuple[str, str, list[str] | None]:
             msg = f"column {field.name!r} is not numeric but {field.dataType.simpleString()}; drop or encode it"
             raise ValueError(msg)
     dtype = _dtype([field.dataType for field in fields])
-    cells = ", ".join(f"cast({_quoted(field.name)} as {_spark_name(dtype)})" for field in fields)
+    cells = ", ".join(f"cast(column_{position} as {_spark_name(dtype)})" for position, _ in listed)
     return f"array({cells})", dtype, [field.name for field in fields]
 
 
-def _features_of_fit(estimator: Subspace, X: SamplesLike) -> list[Any]:
-    """The columns with the features of a fit: by their names, else the only column of arrays, else all."""
-    fields: list[Any] = list(X.schema.fields)
-    arrays = [field for field in fields if _is_array(field)]
+def _features_of_fit(estimator: Subspace, fields: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The columns with the features of a fit, with their positions: by their names, else the only column of arrays."""
+    listed = list(enumerate(fields))
+    arrays = [(position, field) for position, field in listed if _is_array(field)]
     names = getattr(estimator, "feature_names_in_", None)
+    missing: list[str] = []
     if names is not None:
-        by_name = {field.name: field for field in fields}
-        missing = [name for name in names if name not in by_name]
+        by_name = {field.name: (position, field) for position, field in listed}
+        missing = [str(name) for name in names if name not in by_name]
         if not missing:
-            return [by_name[name] for name in names]
-        if not arrays:
-            msg = f"X has no column {missing[0]!r}, one of {len(missing)} missing features of the fit"
-            raise ValueError(msg)
-    return arrays if len(arrays) == 1 else fields
+            chosen = [by_name[name] for name in names]
+            _require_unique([field for field in fields if field.name in set(names)])
+            return chosen
+    if len(arrays) == 1:
+        return arrays
+    if missing:
+        msg = f"X has no column {missing[0]!r}, one of {len(missing)} missing features of the fit"
+        raise ValueError(msg)
+    if len(arrays) > 1:
+        msg = f"X has {len(arrays)} columns of arrays; drop all but the one with the features"
+        raise ValueError(msg)
+    # Columns by their positions could be any other columns.
+    count = estimator.n_features_in_
+    msg = (
+        f"the model was fitted to {count} features without names, so that they cannot be found among the "
+        f"{len(fields)} columns of X; add one column of arrays with the features in the order of the fit: "
+        'X.withColumn("features", pyspark.sql.functions.array("first", "second", ...)), or fit to named columns'
+    )
+    raise ValueError(msg)
 
 
 def _is_array(field: Any) -> bool:
@@ -178,10 +220,6 @@ def _dtype(types: Sequence[Any]) -> str:
 
 def _spark_name(dtype: str) -> str:
     return {"float32": "float", "float64": "double"}[dtype]
-
-
-def _quoted(name: str) -> str:
-    return "`{}`".format(name.replace("`", "``"))
 
 
 def _by_place(results: Any) -> dict[int, Any]:
