@@ -75,7 +75,7 @@ class Small(unittest.TestCase):
         self.assertIn("## kept", (folder / "report.md").read_text())
 
 
-class Pieces(unittest.TestCase):
+class Parts(unittest.TestCase):
     """Functions of the parts."""
 
     def test_the_generator_is_that_of_the_reference(self) -> None:

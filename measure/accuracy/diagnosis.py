@@ -125,11 +125,11 @@ def variances(program: Program, seeds: int, cases: Iterable[str]) -> Iterator[Va
 
     def one(item: tuple[str, int]) -> Array:
         data = sample(*item)
-        if data.variances is None:
+        if data.true_variances is None:
             raise ValueError(f"{item[0]} has no true variances")
         fit = with_matrix(data.points, lambda path: program.fit(path, METHOD, data.components, seed=item[1]))
         # Components are ordered by angular eigenvalue, and variances need not have that order.
-        ratios: Array = np.sort(value(fit.report, "explained_variance"))[::-1] / data.variances
+        ratios: Array = np.sort(value(fit.report, "explained_variance"))[::-1] / data.true_variances
         return ratios
 
     cases = list(cases)

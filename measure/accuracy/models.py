@@ -78,7 +78,7 @@ class Sample:
     """The true subspace, D x d, columns orthonormal."""
     outlier: Array
     """Whether a row is an outlier, n."""
-    variances: Array | None
+    true_variances: Array | None
     """True variances of the inliers along the subspace, largest first; None if undefined or with bad cells."""
 
     @property
@@ -94,7 +94,7 @@ class Parts:
     good: Array
     bad: Array
     basis: Array
-    variances: Array | None
+    true_variances: Array | None
 
 
 def sample(name: str, seed: int) -> Sample:
@@ -106,7 +106,7 @@ def sample(name: str, seed: int) -> Sample:
     points = points + rng.standard_normal(points.shape[1]) * 2
     order = rng.permutation(len(points))
     outlier = np.arange(len(points)) >= len(parts.good)
-    return Sample(points[order], parts.basis, outlier[order], parts.variances)
+    return Sample(points[order], parts.basis, outlier[order], parts.true_variances)
 
 
 def orthonormal(rng: Generator, features: int, columns: int) -> Array:

@@ -39,7 +39,7 @@ class Models(unittest.TestCase):
             for seed in range(40):
                 data = sample(name, seed)
                 scores = data.points[~data.outlier] @ data.basis
-                ratios.append(scores.var(0, ddof=1) / data.variances)
+                ratios.append(scores.var(0, ddof=1) / data.true_variances)
             np.testing.assert_allclose(np.mean(ratios, axis=0), 1, atol=0.15, err_msg=name)
 
     def test_seeds_differ_and_repeat(self) -> None:
