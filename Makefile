@@ -1,6 +1,8 @@
 # Thin: each line is a command that could be typed.
 
 CARGO ?= cargo
+# The versions of Cargo.lock, or an error.
+LOCKED := --locked
 # Real data that some tests read; without it they print the reason and skip.
 export STERADIAN_DATA ?= $(abspath ../shared/data)
 # Scripts that the reference values were computed with; tests that need them skip without it, too.
@@ -15,12 +17,16 @@ VENV := .venv
 MEASURE := .venv-measure/bin/python -m measure
 PROGRAM := $(TARGET)/release/steradian
 
-.PHONY: help check layers file-table words test-scripts test-measure lint-measure release measure-wheel demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture clean
+# Binaries for users have no path of the machine that built them, neither in panic messages nor in debug information.
+# Other targets leave RUSTFLAGS alone, so that they share what `cargo build` and `cargo test` have compiled.
+demo figures release wheel: export RUSTFLAGS += --remap-path-prefix=$(CURDIR)=steradian --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=cargo
+
+.PHONY: help check layers file-table words test-scripts test-measure lint-measure lint-rust lint-python compile-tests release measure-wheel demo test explore test-rust test-python test-report test-paper test-spark need-java paper install-python wheel alone lint doc memory scale bench bench-python truth clips ffmpeg picture figures fuzz faults certificates memory-grid deny miri clean
 
 ## Background subtraction on a synthetic scene; the report is steradian-demo/background/report.html
 demo:
 	@echo "Building the program with optimization; the first build takes a few minutes."
-	$(CARGO) run --release -p steradian-cli -- demo -o steradian-demo
+	$(CARGO) run $(LOCKED) --release -p steradian-cli -- demo -o steradian-demo
 
 ## This list: each target with its first line of description
 help:
@@ -35,8 +41,8 @@ check: $(VENV)/ready layers file-table words
 	$(VENV)/bin/ruff format --check python
 	cd python && ../$(VENV)/bin/mypy
 	$(MAKE) lint-measure test-measure
-	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
-	$(CARGO) test --workspace --all-features --lib
+	$(LINT_CARGO) clippy $(LOCKED) --workspace --all-targets --all-features -- -D warnings
+	$(CARGO) test $(LOCKED) --workspace --all-features --lib
 
 ## The direction of imports: none against the order of folders in scripts/layers.toml, no cycle of files
 layers:
@@ -71,14 +77,18 @@ test: test-rust test-measure test-python test-report test-paper
 explore:
 	PROPTEST_RNG_SEED=$$(date +%s) HYPOTHESIS_PROFILE=fresh $(MAKE) test
 
-test-rust:
-	$(CARGO) test --workspace --all-features
+# Compiles the program and all tests of the workspace, once for the targets that run them.
+compile-tests:
+	$(CARGO) test $(LOCKED) --workspace --all-features --no-run
 
-test-python: $(TARGET)/debug/steradian install-python
+test-rust: compile-tests
+	$(CARGO) test $(LOCKED) --workspace --all-features
+
+test-python: compile-tests install-python
 	$(VENV)/bin/python -m pytest -c python/pyproject.toml python/tests
 
 # The HTML report of a clip in Chromium: that of playwright, or the system's; without both the tests print the reason and skip.
-test-report: $(TARGET)/debug/steradian .venv-report/ready
+test-report: compile-tests .venv-report/ready | test-python
 	STERADIAN=$(abspath $(TARGET))/debug/steradian .venv-report/bin/python -m pytest -rs -p no:cacheprovider crates/steradian-cli/tests/report
 
 .venv-report/ready: crates/steradian-cli/tests/report/requirements.txt
@@ -91,14 +101,13 @@ test-report: $(TARGET)/debug/steradian .venv-report/ready
 picture: demo .venv-report/ready
 	.venv-report/bin/python crates/steradian-cli/tests/report/picture.py steradian-demo/background/report.html docs/report.png
 
-.PHONY: figures
 ## The figures of the README and the guide: writes docs/pca-vs-robust.png and docs/outlier-map.png
 figures: $(VENV)/ready
-	$(CARGO) build --release --quiet -p steradian-cli
+	$(CARGO) build $(LOCKED) --release --quiet -p steradian-cli
 	$(VENV)/bin/python docs/figures/pca_vs_robust.py --program $(TARGET)/release/steradian
 
 # The short form of the experiments, with the wheel of the package tests.
-test-paper: .venv-paper/ready install-python
+test-paper: .venv-paper/ready install-python | test-report
 	.venv-paper/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
 	.venv-paper/bin/python -m unittest experiments.test_experiments
 
@@ -115,14 +124,10 @@ need-java:
 	.venv-spark/bin/pip install --quiet --requirement python/tests_spark/requirements.txt
 	touch $@
 
-# Already built by `cargo test`; this rule is for `make test-python` alone.
-$(TARGET)/debug/steradian:
-	$(CARGO) build --quiet -p steradian-cli
-
 # The wheel for tests: development profile (assertions on), installed with the dependencies of the tests.
 install-python: $(VENV)/ready
 	rm -rf $(TARGET)/wheels
-	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --profile dev --out $(TARGET)/wheels
+	$(VENV)/bin/maturin build $(LOCKED) --quiet --manifest-path python/rust/Cargo.toml --profile dev --out $(TARGET)/wheels
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps $(TARGET)/wheels/*.whl
 
 $(VENV)/ready: python/pyproject.toml
@@ -131,9 +136,34 @@ $(VENV)/ready: python/pyproject.toml
 	$(VENV)/bin/pip install --quiet numpy scikit-learn --group python/pyproject.toml:dev
 	touch $@
 
+## Mutated files of all formats for SECONDS=600, and a table of what they found; `make test` runs a short form of this and the next three
+fuzz:
+	$(CARGO) run $(LOCKED) --release --quiet -p steradian-fuzz -- --seconds $(or $(SECONDS),600)
+
+## Failing system calls and signals in RUNS=2000 runs of all commands, and a table
+faults:
+	STERADIAN_FAULTS=$(or $(RUNS),2000) $(CARGO) test $(LOCKED) --workspace --all-features --test cli faults -- --nocapture
+
+## Certificates against exact subspaces on PROBLEMS=5000 adversarial problems
+certificates:
+	STERADIAN_CERTIFICATES=$(or $(PROBLEMS),5000) $(CARGO) test $(LOCKED) --release -p steradian --test suite certificates -- --nocapture
+
+## Planned memory against measured memory, on the whole grid of shapes, methods, solvers and threads
+memory-grid:
+	STERADIAN_MEMORY_GRID=full $(CARGO) test $(LOCKED) --release -p steradian --test suite memory -- --nocapture
+
+## Licenses, sources, duplicates and advisories of the dependencies; skips by name without cargo-deny
+deny:
+	sh scripts/deny.sh
+
+## Undefined behavior in blocks, passes, the codec and the scalar kernels; skips by name without a nightly toolchain with Miri
+miri:
+	sh scripts/miri.sh
+
 ## Build the release wheel into dist/
 wheel: $(VENV)/ready
-	$(VENV)/bin/maturin build --quiet --manifest-path python/rust/Cargo.toml --release --out dist
+	$(VENV)/bin/maturin build $(LOCKED) --quiet --manifest-path python/rust/Cargo.toml --release --out dist
+	python3 scripts/build_paths.py dist/*.whl
 
 ## Test the release wheel in an environment with only NumPy and scikit-learn (runs the five-minute guide)
 alone: wheel
@@ -144,12 +174,19 @@ alone: wheel
 	$(TARGET)/alone/bin/pip list
 
 ## Formatting, lints, types and docs, warnings as errors
-lint: layers file-table words test-scripts test-measure lint-measure install-python
+lint: layers file-table words test-scripts lint-measure lint-rust lint-python
+
+# Lints build in a folder of their own, so that they need not wait for a build of tests, nor it for them.
+LINT_CARGO := CARGO_TARGET_DIR=$(abspath $(TARGET))/lint $(CARGO)
+
+lint-rust:
 	$(CARGO) fmt --all --check
 	python3 scripts/shared_build.py
 	python3 scripts/readme.py
-	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --all-features --no-deps
+	$(LINT_CARGO) clippy $(LOCKED) --workspace --all-targets --all-features -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(LINT_CARGO) doc $(LOCKED) --workspace --all-features --no-deps
+
+lint-python: install-python
 	$(VENV)/bin/ruff check python
 	$(VENV)/bin/ruff format --check python
 	cd python && ../$(VENV)/bin/mypy
@@ -180,7 +217,8 @@ clips: release .venv-measure/ready
 	$(MEASURE) clips --program $(PROGRAM) --output docs/clips.md
 
 release:
-	$(CARGO) build --release --quiet -p steradian-cli
+	$(CARGO) build $(LOCKED) --release --quiet -p steradian-cli
+	python3 scripts/build_paths.py $(PROGRAM)
 
 measure-wheel: .venv-measure/ready wheel
 	.venv-measure/bin/pip install --quiet --force-reinstall --no-deps dist/*.whl
