@@ -3,9 +3,7 @@
 //!
 //! `STERADIAN_MEMORY_GRID=full` runs larger shapes, all numbers of threads and all combinations; it takes minutes.
 
-use std::time::{Duration, Instant};
-
-use crate::common::alone;
+use crate::common::{alone, threads_of_process, wait_for_threads};
 use crate::plan::{HEAP, samples};
 use steradian::config::{Angle, Cone, Loss, PivotSearch, Scaling, Screen};
 use steradian::data::BlockElement;
@@ -19,15 +17,6 @@ const FRACTION: f64 = 0.25;
 /// True for the long form of the grid.
 fn full() -> bool {
     std::env::var_os("STERADIAN_MEMORY_GRID").is_some_and(|form| form == "full")
-}
-
-/// The heap once the threads of the previous fit have ended.
-fn settled(expected: usize) -> usize {
-    let start = Instant::now();
-    while HEAP.current_usage() > expected + (64 << 10) && start.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    HEAP.current_usage()
 }
 
 /// Methods, and options that take memory of their own.
@@ -46,8 +35,8 @@ fn configs() -> Vec<(Config, &'static str)> {
 /// The measured and the planned cost of fits.
 #[derive(Default)]
 struct Grid {
-    /// The heap before the fits.
-    held: usize,
+    /// Threads of the process before the fits.
+    threads: Option<usize>,
     fits: usize,
     narrowed: usize,
     rejected: usize,
@@ -68,7 +57,8 @@ impl Grid {
         let plan = |config: &Config, threads| Plan::for_source(config, &source, threads);
         let least = plan(config, 1).unwrap().peak_memory_bytes;
         let mut measure = |config: &Config, plan: &Plan| {
-            let before = settled(self.held);
+            wait_for_threads(self.threads);
+            let before = HEAP.current_usage();
             HEAP.reset_peak_usage();
             let fitted = Local::new(threads).and_then(|runner| steradian::fit(config, &source, &runner));
             let measured = (HEAP.peak_usage() - before) as f64;
@@ -119,7 +109,7 @@ fn a_fit_takes_the_memory_of_its_plan() {
         return;
     }
     let byte = |x: f64| x.clamp(0.0, 255.0) as u8;
-    let mut grid = Grid::default();
+    let mut grid = Grid { threads: threads_of_process(), ..Grid::default() };
     let shapes: &[(usize, usize)] = match full() {
         true => &[(2_000_000, 2), (250_000, 9), (3000, 700), (700, 3000), (90, 9000), (60, 40_000), (1200, 90)],
         false => &[(400_000, 2), (900, 110), (80, 1200)],
@@ -128,7 +118,6 @@ fn a_fit_takes_the_memory_of_its_plan() {
         let double = samples(n, features, |x| x);
         let single: Vec<f32> = double.iter().map(|x| *x as f32).collect();
         let bytes: Vec<u8> = double.iter().map(|x| byte(*x)).collect();
-        grid.held = HEAP.current_usage();
         for (k, (base, note)) in configs().into_iter().enumerate() {
             let tall = n > 20_000;
             let pairs = base.method() == Method::Tae && note != "elimination";
@@ -169,12 +158,6 @@ fn a_fit_takes_the_memory_of_its_plan() {
     assert!(grid.fits > 60 && grid.narrowed > 10, "{} fits, {} with fewer threads", grid.fits, grid.narrowed);
 }
 
-/// The number of threads of this process.
-#[cfg(target_os = "linux")]
-fn threads_of_process() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
-
 #[test]
 fn every_step_runs_on_the_threads_of_the_runner() {
     if !alone("memory::every_step_runs_on_the_threads_of_the_runner") {
@@ -184,7 +167,6 @@ fn every_step_runs_on_the_threads_of_the_runner() {
     let data = samples(n, features, |x| x as f32);
     let source = SliceSource::new(&data, n, features).unwrap();
     let runner = Local::new(3).unwrap();
-    #[cfg(target_os = "linux")]
     let before = threads_of_process();
     for (base, _) in configs() {
         for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
@@ -195,7 +177,6 @@ fn every_step_runs_on_the_threads_of_the_runner() {
         }
         steradian::fit::screen(&base, &source, &runner).unwrap();
     }
-    #[cfg(target_os = "linux")]
     assert_eq!(threads_of_process(), before);
     // Rayon starts its global pool once, with the first work outside of any pool.
     let global = rayon::ThreadPoolBuilder::new().num_threads(1).build_global();

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::alone;
+use crate::common::{alone, threads_of_process, wait_for_threads};
 use steradian::config::{Loss, Scaling};
 use steradian::data::{BlockElement, ElementType};
 use steradian::{Center, ComponentCount, Config, Local, Method, Plan, SliceSource, Solver};
@@ -14,8 +14,6 @@ pub static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 /// Largest relative excess of passes and bytes over the plan, relative to the measured value.
 const TOLERANCE: f64 = 0.2;
 const THREADS: usize = 2;
-/// Buffers of threads of the previous fit, which may still be allocated: 2 MiB each, and 1 MB of the test.
-const PREVIOUS_FIT: f64 = (THREADS * (2 << 20) + 1_000_000) as f64;
 /// Planned bytes for tiles of the gram solver: two of 512 x 512 f64 values per thread.
 const TILES: f64 = (THREADS * 2 * 512 * 512 * 8) as f64;
 
@@ -64,17 +62,12 @@ fn known_deviations(config: &Config, element: ElementType, solver: Solver) -> [b
     [search || fraction, search || fraction || converted || ((rounds || by_fraction) && solver == Solver::Gram)]
 }
 
-/// One fit and its plan; `held` bytes of data are on the heap before it.
-fn fit<T: BlockElement>(
-    data: &[T],
-    (n, features): (usize, usize),
-    config: &Config,
-    note: &str,
-    held: usize,
-) -> Measured {
+/// One fit and its plan.
+fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Config, note: &str) -> Measured {
     let source = SliceSource::new(data, n, features).unwrap();
     let bytes: Arc<Mutex<Vec<u64>>> = Arc::default();
     let sink = Arc::clone(&bytes);
+    let threads = threads_of_process();
     let runner = Local::new(THREADS).unwrap().with_progress(move |progress| {
         let mut bytes = sink.lock().unwrap();
         let passes = progress.pass.max(bytes.len());
@@ -82,9 +75,12 @@ fn fit<T: BlockElement>(
         bytes[progress.pass - 1] = progress.total_bytes;
     });
     let plan = Plan::new(config, &steradian::Source::shape(&source).clone(), THREADS).unwrap();
+    let before = HEAP.current_usage();
     HEAP.reset_peak_usage();
     let model = steradian::fit(config, &source, &runner).unwrap();
-    let peak = HEAP.peak_usage() - held;
+    let peak = HEAP.peak_usage() - before;
+    drop(runner);
+    wait_for_threads(threads);
     let read: u64 = bytes.lock().unwrap().iter().sum();
     let method = config.method();
     Measured {
@@ -125,7 +121,6 @@ fn the_plan_matches_the_fit() {
         let small = n * features < 200_000;
         let bytes = samples(n, features, byte);
         let single = samples(n, features, |x| x as f32);
-        let held = bytes.len() + 4 * single.len();
         for (mut config, note) in configs() {
             let once = note.is_empty() && !matches!(config.method(), Method::Robust | Method::Cells);
             if once == small {
@@ -142,8 +137,8 @@ fn the_plan_matches_the_fit() {
                     continue;
                 }
                 config = config.with_solver(solver);
-                measured.push(fit(&bytes, (n, features), &config, note, held));
-                measured.push(fit(&single, (n, features), &config, note, held));
+                measured.push(fit(&bytes, (n, features), &config, note));
+                measured.push(fit(&single, (n, features), &config, note));
             }
         }
     }
@@ -155,8 +150,7 @@ fn the_plan_matches_the_fit() {
                 // A Krylov basis is planned for the largest number of steps; the sizes of other solvers are known.
                 let times = if *solver == Solver::Krylov { 8.0 } else { 2.2 };
                 let tiles = if *solver == Solver::Gram { TILES } else { 0.0 };
-                return b > a + PREVIOUS_FIT
-                    || a > steradian::fit::program_bytes(THREADS) as f64 + tiles + times * b + 1e6;
+                return b > a || a > steradian::fit::program_bytes(THREADS) as f64 + tiles + times * b + 1e6;
             }
             // The number of steps of an iteration depends on the spectrum, which the plan does not know: at most twice
             // too many, and not 20 % too few. A difference of one pass is always accepted.

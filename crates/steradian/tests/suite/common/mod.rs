@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use steradian::{Local, Matrix, Model, SliceSource, Source};
 
@@ -188,4 +189,20 @@ pub fn alone(test: &str) -> bool {
     assert!(output.status.success(), "{test} failed in its own process");
     assert!(text.contains("test result: ok. 1 passed"), "no test is named {test}");
     false
+}
+
+/// The number of threads of this process, where the system tells.
+pub fn threads_of_process() -> Option<usize> {
+    std::fs::read_dir("/proc/self/task").ok().map(Iterator::count)
+}
+
+/// Waits until this process has no more than `threads` threads again: those of a fit end after its return, and free their
+/// buffers last. Without a count of threads it waits for a time in which they usually end.
+pub fn wait_for_threads(threads: Option<usize>) {
+    let Some(threads) = threads else { return std::thread::sleep(Duration::from_millis(50)) };
+    let start = Instant::now();
+    while threads_of_process().is_some_and(|now| now > threads) {
+        assert!(start.elapsed() < Duration::from_secs(20), "threads of a fit did not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
