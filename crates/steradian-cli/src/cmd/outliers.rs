@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use steradian::data::ElementType;
+use steradian::engine::Runner;
 use steradian::model::{Diagnosis, Flag};
 use steradian::{Error, Model, Source};
 use steradian_io::{Data, NpyWriter, OutputPath, check_outputs, commit, stage_file};
@@ -41,7 +42,10 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
     })?;
     let mask = args.cells.as_deref().map(|path| bad_cells(path, &model, &data, &work)).transpose()?;
     let extreme = most_extreme(&found, model.diagnostics.cutoffs, args.top);
-    let rows = extreme.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>()?;
+    // On the threads of the runner: products outside of it would start rayon's global pool.
+    let rows = work
+        .runner()
+        .compute(|| extreme.iter().map(|&i| row(i, &found[i], &model, &data)).collect::<steradian::Result<Vec<_>>>())?;
     let notes = notes(&data);
     work.begin_writing();
     let mut files = Vec::new();
