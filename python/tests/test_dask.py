@@ -32,7 +32,8 @@ def _cluster(workers: int) -> LocalCluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Any:
-    with _cluster(2) as cluster:
+    # By default a local cluster closes a worker for good if it is lost at one moment, 15 s after an earlier loss.
+    with dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}), _cluster(2) as cluster:
         yield cluster
 
 
