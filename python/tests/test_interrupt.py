@@ -8,11 +8,20 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from steradian import AngularEmbedding, Progress
+
+
+@pytest.fixture(autouse=True)
+def default_handler() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started with the signal ignored, as by nohup."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 @pytest.fixture(scope="module")

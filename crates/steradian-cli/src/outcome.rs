@@ -52,6 +52,8 @@ pub fn guarded(command: impl FnOnce() -> CommandResult) -> CommandResult {
 
 /// The exit code of a finished command; prints the error, if any, on standard error.
 pub fn exit(outcome: CommandResult) -> ExitCode {
+    // A signal may end the process now; its message and exit code are the ones to report.
+    steradian_io::signals::wait_if_ending();
     match outcome {
         Ok(()) | Err(CommandError::ClosedPipe) => ExitCode::SUCCESS,
         Err(CommandError::Failed(error @ Error::Cancelled)) => {

@@ -80,7 +80,7 @@ pub mod parquet {
 
 /// Signals that end a program, and what it removes before.
 pub mod signals {
-    pub use crate::output::remove_temporary_files;
+    pub use crate::output::{remove_temporary_files, wait_if_ending};
     #[cfg(unix)]
     pub use crate::system::signals::{BUS_ERROR, Signal, ignore_file_size_signal, watch};
 }

@@ -69,7 +69,7 @@ pub fn mutate(dice: &mut Dice, inputs: &[Vec<u8>]) -> Vec<u8> {
     let start = footer.and_then(|footer| (length - 8).checked_sub(footer as usize));
     match (dice.below(4), start) {
         (0, _) | (_, None) => mutate::bytes(dice, &mut input, 0),
-        (1, Some(start)) => {
+        (1, Some(start)) if start > 0 => {
             // Pages and their headers, with the footer in place: the length of the pages does not change.
             let mut pages = input[..start].to_vec();
             for _ in 0..1 + dice.below(3) {

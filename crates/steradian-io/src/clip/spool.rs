@@ -6,12 +6,13 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use steradian::error::os_error_text;
 use steradian::{Error, Result};
 
 use crate::clip::clip_options::ClipOptions;
 use crate::clip::image::Image;
 use crate::npy::mmap::MappedFile;
-use steradian::error::os_error_text;
+use crate::output::temporary::scratch_file;
 
 /// A writer of frames of one size to temporary files.
 pub(crate) struct Spool<'a> {
@@ -38,7 +39,7 @@ pub(crate) struct DecodedFrames {
 impl<'a> Spool<'a> {
     /// Creates the temporary files for frames of the clip at a path.
     pub(crate) fn new(path: &'a Path, options: &'a ClipOptions) -> Result<Self> {
-        let file = || tempfile::tempfile().map(|file| BufWriter::with_capacity(1 << 18, file));
+        let file = || scratch_file().map(|file| BufWriter::with_capacity(1 << 18, file));
         let files = options.formats().iter().map(|_| file()).collect::<std::io::Result<_>>();
         let files = files.map_err(|e| cannot_store(&e))?;
         Ok(Self { path, options, files, size: None, numbers: Vec::new() })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 use crate::output::temporary::link;
-use crate::output::temporary::{TemporaryName, name_by};
+use crate::output::temporary::{TemporaryName, name_by, while_creating};
 
 /// A file that is in place. Dropping it removes the file that it replaced.
 pub(crate) struct CommittedFile {
@@ -56,7 +56,7 @@ fn place_at(file: &File, name: Option<TemporaryName>, target: &Path, keep: bool)
     let name = match name {
         Some(name) => name,
         #[cfg(target_os = "linux")]
-        None => match link(file, target) {
+        None => match while_creating(|| link(file, target)) {
             Ok(()) => return Ok(Way::New),
             // A link cannot replace a file, a rename can.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => name_by(target, |name| link(file, name))?,
@@ -89,7 +89,7 @@ fn place_at(file: &File, name: Option<TemporaryName>, target: &Path, keep: bool)
 
 /// Renames a temporary file into place.
 fn rename(name: TemporaryName, target: &Path) -> io::Result<()> {
-    std::fs::rename(name.path(), target)?;
+    while_creating(|| std::fs::rename(name.path(), target))?;
     name.renamed();
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<bool> {
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
-        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        match while_creating(|| renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)) {
             Ok(()) => Ok(true),
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
             Err(error) => Err(error.into()),

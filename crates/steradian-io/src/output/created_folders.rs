@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::output::temporary::while_creating;
+
 /// Folders of this process, for [`remove_empty`].
 static CREATED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -25,7 +27,7 @@ impl CreatedFolders {
         // The deepest first.
         let created = Self(path.ancestors().take_while(missing).map(Path::to_path_buf).collect());
         CREATED.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&created.0);
-        std::fs::create_dir_all(path)?;
+        while_creating(|| std::fs::create_dir_all(path))?;
         Ok(created)
     }
 }

@@ -17,3 +17,9 @@ pub fn remove_temporary_files() {
     temporary::remove_all();
     created_folders::remove_empty();
 }
+
+/// Waits for the end of the process if another thread has called [`remove_temporary_files`], and returns at once otherwise.
+/// Call it before errors are reported: they may be about the removed files.
+pub fn wait_if_ending() {
+    temporary::wait_if_ending();
+}

@@ -12,7 +12,7 @@
 //! | between the two renames | no folder, the old one aside, the new one under its temporary name | restores the old one |
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use steradian::{Error, Result};
@@ -21,7 +21,7 @@ use crate::output::atomic_file::{AtomicFile, cannot_write};
 use crate::output::commit::{exchange, sync_folder};
 use crate::output::created_folders::CreatedFolders;
 use crate::output::marker::{MARKER, check_replaceable, marker_of};
-use crate::output::temporary::{TemporaryName, aside_name, create_folder};
+use crate::output::temporary::{TemporaryName, aside_name, create_folder, while_creating};
 use crate::system::resolve::{FileId, folder_of, resolve};
 
 /// A folder of outputs that belong together: [`OutputFolder::finish`] puts it into place, in place of an earlier one of
@@ -72,7 +72,8 @@ impl OutputFolder {
     /// Writes a file into the folder. The name may contain folders, which are created.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let staged = self.prepare(name)?;
-        std::fs::write(staged, bytes).map_err(|e| cannot_write(&self.path.join(name), &e))
+        let created = while_creating(|| File::create(staged));
+        created.and_then(|mut file| file.write_all(bytes)).map_err(|e| cannot_write(&self.path.join(name), &e))
     }
 
     /// Writes a file into the folder and syncs it to disk.
@@ -92,7 +93,8 @@ impl OutputFolder {
     fn prepare(&self, name: &str) -> Result<PathBuf> {
         let staged = self.staged(name);
         if name.contains('/') {
-            std::fs::create_dir_all(folder_of(&staged)).map_err(|e| cannot_write(&self.path.join(name), &e))?;
+            let created = while_creating(|| std::fs::create_dir_all(folder_of(&staged)));
+            created.map_err(|e| cannot_write(&self.path.join(name), &e))?;
         }
         Ok(staged)
     }
@@ -118,7 +120,7 @@ impl OutputFolder {
 fn replace(path: &Path, staged: TemporaryName, target: &Path) -> Result<()> {
     let failed = |e: io::Error| cannot_write(path, &e);
     if !target.exists() {
-        std::fs::rename(staged.path(), target).map_err(failed)?;
+        while_creating(|| std::fs::rename(staged.path(), target)).map_err(failed)?;
         staged.renamed();
         return Ok(());
     }

@@ -39,6 +39,39 @@ fn in_use() -> MutexGuard<'static, NamesInUse> {
     IN_USE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Waits for the end of the process if another thread is ending it after [`remove_all`]. Errors of this thread would be
+/// about files that were removed.
+pub(crate) fn wait_if_ending() {
+    drop(in_use_for_creation());
+}
+
+/// Creates, links or renames files of an output. Meanwhile no other thread removes all names and ends the process; after
+/// that nothing is created, so that a folder which is being removed receives no further files.
+///
+/// The function must not use temporary names.
+pub(crate) fn while_creating<T>(create: impl FnOnce() -> T) -> T {
+    let _in_use = in_use_for_creation();
+    create()
+}
+
+/// A temporary file without a name, in the folder for temporary files of the system. Where the file system has no such
+/// files, it has a name for a moment, which is removed by the next call if the process is killed in that moment.
+pub(crate) fn scratch_file() -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let target = std::env::temp_dir().join("scratch");
+        remove_strays(&target);
+        let private = |path: &Path| File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
+        match unnamed_file(folder_of(&target)) {
+            Some(file) => Ok(file),
+            None => create_named(&target, private).map(|(file, _)| file),
+        }
+    }
+    #[cfg(not(unix))]
+    tempfile::tempfile()
+}
+
 /// The names, to create one: while they are locked, no other thread removes all and ends the process.
 fn in_use_for_creation() -> MutexGuard<'static, NamesInUse> {
     let in_use = in_use();
@@ -262,6 +295,19 @@ mod tests {
         assert_eq!(second.path(), numbered(&target, 1));
         drop((file, name, second));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_scratch_file_can_be_written_and_read_and_has_no_name() {
+        use std::io::{Read, Seek, Write};
+        let mut file = scratch_file().unwrap();
+        file.write_all(b"frames").unwrap();
+        file.rewind().unwrap();
+        let mut content = String::new();
+        file.read_to_string(&mut content).unwrap();
+        assert_eq!(content, "frames");
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::MetadataExt::nlink(&file.metadata().unwrap()), 0);
     }
 
     #[test]

@@ -54,9 +54,9 @@ mod unix {
             }
         })?;
         PIPE.store(descriptor, Ordering::SeqCst);
-        install(libc::SIGINT, forward, libc::SA_RESTART);
-        install(libc::SIGTERM, forward, libc::SA_RESTART);
-        install(libc::SIGBUS, on_bus_error, libc::SA_ONSTACK);
+        install(libc::SIGINT, forward as *const () as usize, libc::SA_RESTART);
+        install(libc::SIGTERM, forward as *const () as usize, libc::SA_RESTART);
+        install_sigbus_handler();
         Ok(())
     }
 
@@ -72,15 +72,17 @@ mod unix {
     ///
     /// Call it at the start of a program, never in a library.
     pub fn install_sigbus_handler() {
-        install(libc::SIGBUS, on_bus_error, libc::SA_ONSTACK);
+        let flags = libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_SIGINFO;
+        install(libc::SIGBUS, on_bus_error as *const () as usize, flags);
     }
 
-    fn install(signal: libc::c_int, handler: extern "C" fn(libc::c_int), flags: libc::c_int) {
-        // SAFETY: `action` is a plain C struct for which zero bytes are a valid value; the handler is of the
-        // one-argument form (no SA_SIGINFO) and calls only async-signal-safe functions.
+    /// Installs a handler: [`forward`], or [`on_bus_error`] with the flag `SA_SIGINFO`.
+    fn install(signal: libc::c_int, handler: libc::sighandler_t, flags: libc::c_int) {
+        // SAFETY: `action` is a plain C struct for which zero bytes are a valid value; the callers pass a handler of
+        // the form that the flags name, and it calls only async-signal-safe functions.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handler as libc::sighandler_t;
+            action.sa_sigaction = handler;
             action.sa_flags = flags;
             libc::sigemptyset(&mut action.sa_mask);
             libc::sigaction(signal, &action, std::ptr::null_mut());
@@ -93,9 +95,14 @@ mod unix {
         unsafe { libc::write(PIPE.load(Ordering::SeqCst), (&raw const byte).cast(), 1) };
     }
 
-    extern "C" fn on_bus_error(signal: libc::c_int) {
+    extern "C" fn on_bus_error(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
         if PIPE.load(Ordering::SeqCst) >= 0 {
             forward(signal);
+            // SAFETY: with `SA_SIGINFO` the system passes a valid pointer.
+            if unsafe { (*info).si_code } <= 0 {
+                // Another process sent the signal: this thread has no failed access and may hold locks.
+                return;
+            }
             loop {
                 // SAFETY: `pause` is async-signal-safe. This thread cannot continue; the function of `watch` ends the
                 // process.

@@ -154,8 +154,7 @@ impl Bench {
         strays.extend(self.strays());
         let named = strays.iter().all(|path| path.rsplit('/').next().unwrap().starts_with(".steradian-"));
         let outputs = if self.scenario.shared_folder { start.after.paths().count() } else { self.scenario.units.len() };
-        let limit = if fault.may_leave_files() { outputs } else { 0 };
-        require(strays.len() <= limit && named, format!("files are left: {strays:?}"));
+        require(strays.len() <= fault.files_left(outputs) && named, format!("files are left: {strays:?}"));
         let old = found.difference(&start.before);
         let new = found.difference(&start.after);
         if code == Some(0) {

@@ -89,6 +89,13 @@ impl Fault {
         self.signal == SIGKILL
     }
 
+    /// Number of temporary files that may be left for so many outputs; the next run to these outputs removes them.
+    pub fn files_left(&self, outputs: usize) -> usize {
+        // Where names cannot be exchanged, the replaced file gets a temporary name beside that of the new one.
+        let renamed = self.kills() && self.plain_files && outputs > 1;
+        if self.may_leave_files() { outputs + usize::from(renamed) } else { 0 }
+    }
+
     /// True if one temporary file per output may be left, which the next run to that output removes.
     pub fn may_leave_files(&self) -> bool {
         // A file that cannot be removed is left, as well, and a folder that cannot be opened to remove what is in it.
