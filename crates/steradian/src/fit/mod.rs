@@ -1,22 +1,17 @@
 //! The entry points of a fit: plan, scaling of features, number of components, then one embedding or several.
 
 pub(crate) mod assemble;
-pub(crate) mod backend;
 pub(crate) mod builder;
-pub(crate) mod cells;
 pub(crate) mod component_count;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
 pub(crate) mod fit_identity;
-pub(crate) mod gram_backend;
-pub(crate) mod pass_backend;
 pub(crate) mod peak_memory;
 pub(crate) mod plan;
-pub(crate) mod rounds;
+pub(crate) mod robust;
 pub(crate) mod route;
 pub(crate) mod screening;
 pub(crate) mod signs;
-pub(crate) mod sine_loss;
 pub(crate) mod stages;
 pub(crate) mod total_variance;
 pub(crate) mod units;
@@ -26,7 +21,7 @@ use std::borrow::Cow;
 use crate::center::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, ComponentCount, Scaling, Solver};
+use crate::config::options::{Center, ComponentCount, Loss, Scaling, Solver};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::MappedSource;
@@ -138,7 +133,7 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
         ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
     let d = choice.as_ref().map_or(most, |choice| choice.components);
-    let mut embedding = fit_cells(config, d, solver, data, runner)?;
+    let mut embedding = fit_embedding(config, d, solver, data, runner)?;
     embedding.report.n_components_reason = choice.map(|choice| choice.reason);
     Ok(embedding)
 }
@@ -154,7 +149,7 @@ fn fit_fraction<R: Runner>(
 ) -> Result<Embedding> {
     let mut most = config.n_components.at_most(data.source.shape());
     let widest = loop {
-        match fit_cells(config, most, solver, data, runner) {
+        match fit_embedding(config, most, solver, data, runner) {
             Err(Error::RankTooSmall { rank, .. }) if (1..most).contains(&rank) => most = rank,
             embedding => break embedding?,
         }
@@ -166,7 +161,7 @@ fn fit_fraction<R: Runner>(
         if d >= most {
             break widest;
         }
-        let embedding = fit_cells(config, d, solver, data, runner)?;
+        let embedding = fit_embedding(config, d, solver, data, runner)?;
         let total = embedding.total_variance();
         if count(&embedding.diagnostics.explained_variance, total).is_some() {
             break embedding;
@@ -181,8 +176,8 @@ fn fit_fraction<R: Runner>(
 }
 
 fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
-    match config.cells {
-        Cells::Keep => embed(config, d, solver, data, runner),
-        Cells::Clean => cells::clean(config, d, solver, data, runner),
+    match config.loss {
+        Loss::Student => robust::fit_robust(config, d, solver, data, runner),
+        Loss::SquaredCosine | Loss::Sine => embed(config, d, solver, data, runner),
     }
 }
