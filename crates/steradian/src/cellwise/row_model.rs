@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::features::TINY;
 use crate::codec::{inconsistent, require_finite, require_length};
 use crate::error::Result;
 use crate::numeric::linalg::Matrix;
@@ -56,11 +55,6 @@ impl RowModel {
     /// The number of features, D.
     pub fn n_features(&self) -> usize {
         self.center.len()
-    }
-
-    /// The variance along each component, at least that of the noise.
-    pub(crate) fn floored_variances(&self) -> Vec<f64> {
-        self.variances.iter().map(|lambda| lambda.max(self.noise).max(TINY)).collect()
     }
 
     /// Rejects a model whose parts do not agree: it may come from bytes of another process or of a file.

@@ -3,6 +3,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::options::Missing;
+
 /// A method: a named preset of center, screen and weighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -71,6 +73,14 @@ impl Method {
     /// True for the methods that estimate from usable cells: [`Self::Robust`], [`Self::Cells`] and [`Self::Rows`].
     pub fn is_cellwise(self) -> bool {
         matches!(self, Self::Robust | Self::Cells | Self::Rows)
+    }
+
+    /// The treatment of missing cells in the preset: [`Missing::Use`] for the methods that can use incomplete samples.
+    pub fn missing(&self) -> Missing {
+        match self {
+            Self::Robust | Self::Cells | Self::Rows | Self::Angular | Self::Pca => Missing::Use,
+            Self::Ae | Self::Tae | Self::Other(_) => Missing::Error,
+        }
     }
 
     /// The name on the command line and in model files.

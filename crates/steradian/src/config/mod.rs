@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, Loss, Scaling, Weighting};
+pub use options::{Cells, Loss, Missing, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -38,6 +38,7 @@ pub struct Config {
     pub(crate) weighting: Weighting,
     pub(crate) loss: Loss,
     pub(crate) cells: Cells,
+    pub(crate) missing: Missing,
     pub(crate) scaling: Scaling,
     pub(crate) solver: Solver,
     pub(crate) tolerance: f64,
@@ -73,6 +74,7 @@ impl Config {
                 Method::Cells => Cells::Always,
                 _ => Cells::Never,
             },
+            missing: method.missing(),
             scaling: Scaling::None,
             solver: Solver::Auto,
             // Statistical errors are far larger than this bound on the numerical error.
@@ -117,6 +119,11 @@ impl Config {
     /// The treatment of cellwise outliers.
     pub fn cells(&self) -> Cells {
         self.cells
+    }
+
+    /// The treatment of missing cells.
+    pub fn missing(&self) -> Missing {
+        self.missing
     }
 
     /// The scaling of the features before the fit.
@@ -200,6 +207,13 @@ impl Config {
     #[must_use]
     pub fn with_cells(mut self, cells: Cells) -> Self {
         self.cells = cells;
+        self
+    }
+
+    /// Sets the treatment of missing cells.
+    #[must_use]
+    pub fn with_missing(mut self, missing: Missing) -> Self {
+        self.missing = missing;
         self
     }
 

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use super::assemble::{Embedding, require_finite, signed_rows};
 use crate::cellwise::features::TINY;
 use crate::cellwise::student::kappa;
-use crate::cellwise::{FeatureStats, RowModel, RowStep};
+use crate::cellwise::{CellState, FeatureStats, RowModel, RowStep};
 use crate::center::Finite;
 use crate::config::Config;
 use crate::config::options::Solver;
@@ -66,7 +66,8 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     let source = data.source;
     let (n, features) = (source.shape().samples, source.shape().features);
     let sample = Sample::draw(source, config.seed)?;
-    let mut warnings = feature_warnings(&sample.stats, source);
+    let mut warnings = data.missing_warnings();
+    warnings.extend(feature_warnings(&sample.stats, source));
     let chosen = sample.search_features();
     let stats = sample.stats.select(&chosen);
     if chosen.iter().all(|&j| sample.stats.constant[j]) {
@@ -80,6 +81,7 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     let options = SearchOptions { d, cells: config.cells, pairs: directions(config), seed: config.seed };
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
+    warnings.extend(bad_cell_warning(&candidate, &chosen, source));
     let all_rows = sample.rows.len() == n;
     let all_features = chosen.len() == features;
     let fit_kappa = kappa(n, features, d);
@@ -117,7 +119,8 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
         warnings,
         ..FitReport::default()
     };
-    Ok(embedding(model, calibration, report))
+    let bad_fraction = moments.bad as f64 / (moments.rows as f64 * features as f64);
+    Ok(embedding(model, calibration, bad_fraction, report))
 }
 
 /// The number of directions through pairs: at least that of the configuration, more for small tables.
@@ -160,27 +163,38 @@ fn not_converged(config: &Config, certified: &Certified, d: usize) -> String {
     )
 }
 
-/// Warnings about features without any number and with equal values.
-fn feature_warnings(stats: &FeatureStats, source: &dyn Source) -> Vec<String> {
-    let named = |members: Vec<usize>| {
-        let name = |j: &usize| source.feature_name(*j).unwrap_or_else(|| j.to_string());
-        let mut text = members.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
-        if members.len() > NAMED {
-            text = format!("{text} and {} more", members.len() - NAMED);
-        }
-        text
-    };
-    let empty: Vec<usize> = (0..stats.counts.len()).filter(|&j| stats.counts[j] == 0).collect();
+/// A warning about features with one value.
+fn feature_warnings(stats: &FeatureStats, source: &dyn Source) -> Option<String> {
     let constant: Vec<usize> =
         (0..stats.counts.len()).filter(|&j| stats.counts[j] > 0 && stats.constant[j]).collect();
-    let mut warnings = Vec::new();
-    if !empty.is_empty() {
-        warnings.push(format!("features without any number have loadings of 0: {}", named(empty)));
+    (!constant.is_empty())
+        .then(|| format!("features with one value have loadings of 0: {}", named(&constant, source)))
+}
+
+/// A warning about features of which many cells are bad, which then describe few rows.
+fn bad_cell_warning(candidate: &Candidate, chosen: &[usize], source: &dyn Source) -> Option<String> {
+    let mut bad = vec![0usize; chosen.len()];
+    let rows = candidate.cells.chunks_exact(chosen.len()).zip(&candidate.kept).filter(|(_, kept)| **kept);
+    for (cells, _) in rows {
+        let states = bad.iter_mut().zip(cells).filter(|(_, state)| **state == CellState::Bad);
+        states.for_each(|(count, _)| *count += 1);
     }
-    if !constant.is_empty() {
-        warnings.push(format!("features with one value have loadings of 0: {}", named(constant)));
+    let kept = candidate.kept.iter().filter(|kept| **kept).count() as f64;
+    let many: Vec<usize> =
+        bad.iter().zip(chosen).filter(|(count, _)| **count as f64 > MANY_BAD * kept).map(|(_, &j)| j).collect();
+    (!many.is_empty()).then(|| {
+        format!("more than {:.0} % of the cells are bad in these features: {}", 100.0 * MANY_BAD, named(&many, source))
+    })
+}
+
+/// The first of some features by name.
+fn named(features: &[usize], source: &dyn Source) -> String {
+    let name = |j: &usize| source.feature_name(*j).unwrap_or_else(|| j.to_string());
+    let text = features.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    match features.len().saturating_sub(NAMED) {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
-    warnings
 }
 
 /// The state of a model of all features.
@@ -433,7 +447,7 @@ fn restricted(model: &RowModel, features: &[usize]) -> Result<RowModel> {
     })
 }
 
-fn embedding(model: RowModel, calibration: Calibration, report: FitReport) -> Embedding {
+fn embedding(model: RowModel, calibration: Calibration, bad_fraction: f64, report: FitReport) -> Embedding {
     let (features, d) = (model.n_features(), model.n_components());
     let inside: f64 = model.variances.iter().sum();
     let total = inside + (features - d) as f64 * model.noise;
@@ -456,6 +470,7 @@ fn embedding(model: RowModel, calibration: Calibration, report: FitReport) -> Em
                 cutoffs_new: calibration.cutoffs_new,
                 cell_scales: calibration.cell_scales,
                 cell_scales_new: calibration.cell_scales_new,
+                bad_fraction,
             }),
         },
         report,

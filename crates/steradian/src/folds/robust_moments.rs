@@ -48,7 +48,12 @@ pub enum RowWeighting {
     /// 1 for every row with a usable cell.
     Uniform,
     /// The Student weight, for this factor of the residuals; 0 beyond this orthogonal distance.
-    Student { kappa: f64, row_cutoff: f64 },
+    Student {
+        /// The factor of the residuals in the distance of a row.
+        kappa: f64,
+        /// The largest orthogonal distance of a row with a weight.
+        row_cutoff: f64,
+    },
 }
 
 /// The fold of weighted moments of repaired rows.

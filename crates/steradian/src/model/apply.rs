@@ -163,7 +163,7 @@ impl Model {
         );
         // A NaN or infinity in a sample makes its sum of squares not finite, whatever the components are.
         if squares.iter().any(|s| !s.is_finite()) {
-            panel::require_finite(block)?;
+            panel::require_finite(block, Missing::Error)?;
         }
         let mut extreme = BTreeMap::new();
         for (row, _) in squares.iter().enumerate().filter(|(_, square)| !panel::is_safe_square(**square)) {

@@ -28,6 +28,8 @@ pub struct Cellwise {
     pub cell_scales: Vec<f64>,
     /// The standard deviation of the residuals of each feature, for other rows.
     pub cell_scales_new: Vec<f64>,
+    /// The fraction of bad cells in the rows of the support.
+    pub bad_fraction: f64,
 }
 
 /// The rows for which cutoffs are meant.
@@ -271,7 +273,7 @@ impl Model {
     where
         I: IndexedParallelIterator,
     {
-        panel::require_not_infinite(block)?;
+        panel::require_finite(block, self.config.missing)?;
         let (features, d) = (self.n_features(), self.n_components());
         let step = RowStep::new(model);
         let zeros = || memory::filled(features, 0.0);

@@ -90,6 +90,7 @@ impl Model {
         all("cell_location", &rows.location, f64::is_finite, "finite")?;
         all("score_center", &cellwise.score_center, f64::is_finite, "finite")?;
         all("cutoffs_new", &cellwise.cutoffs_new, |x| x >= 0.0 || x.is_nan(), "at least 0, or NaN")?;
+        within("cleaned_fraction", cellwise.bad_fraction, 0.0, 1.0)?;
         if !positive(rows.noise) {
             return Err(format!("metadata: `noise_variance` is {}, expected finite and above 0", rows.noise));
         }

@@ -129,7 +129,10 @@ impl Model {
         sorted(json!(Metadata {
             certificate: report.certificate,
             cleans: self.diagnostics.cellwise.as_ref().map(|cellwise| cellwise.rows.cleans),
-            cleaned_fraction: self.diagnostics.cells.as_ref().map(|cells| cells.fraction),
+            cleaned_fraction: match (&self.diagnostics.cellwise, &self.diagnostics.cells) {
+                (Some(cellwise), _) => Some(cellwise.bad_fraction),
+                (None, cells) => cells.as_ref().map(|cells| cells.fraction),
+            },
             dtype: self.shape.element,
             elimination: cone.and_then(|cone| cone.elimination),
             feature_names: self.feature_names.clone(),
@@ -183,7 +186,7 @@ impl Model {
         if let Some(cells) = cells {
             arrays.push(("cell_limits", Dtype::F64, vec![features], le_bytes(&cells.limits)));
         }
-        if let Some(Cellwise { rows, score_center, score_variances, cutoffs_new, cell_scales, cell_scales_new }) = cellwise {
+        if let Some(Cellwise { rows, score_center, score_variances, cutoffs_new, cell_scales, cell_scales_new, .. }) = cellwise {
             let features_of = [
                 ("cell_limits", &rows.limits),
                 ("cell_location", &rows.location),
@@ -406,6 +409,10 @@ impl Reader<'_> {
             cutoffs_new: [cutoffs_new[0], cutoffs_new[1]],
             cell_scales: self.floats("cell_scales", &[features])?,
             cell_scales_new: self.floats("cell_scales_new", &[features])?,
+            bad_fraction: self
+                .metadata
+                .cleaned_fraction
+                .ok_or_else(|| not_a_model("metadata: `cleaned_fraction` is missing"))?,
         }))
     }
 

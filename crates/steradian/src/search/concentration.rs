@@ -13,10 +13,9 @@ const STEPS: usize = 3;
 /// Limit of the distances of kept rows, in scales of the shortest half.
 const KEPT: f64 = 2.5;
 
-/// A center, components (d x D) and the rows near them.
+/// Components (d x D) and the rows near them.
 #[derive(Debug, Clone)]
 pub(crate) struct Start {
-    pub center: Vec<f64>,
     pub components: Matrix,
     pub kept: Vec<bool>,
 }
@@ -55,7 +54,7 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
         if step == STEPS {
             let distances: Vec<f64> = squares.iter().map(|s| s.sqrt()).collect();
             let limit = distance_limit(&distances, h);
-            return Ok(Start { center, components, kept: distances.iter().map(|t| *t <= limit).collect() });
+            return Ok(Start { components, kept: distances.iter().map(|t| *t <= limit).collect() });
         }
         half = smallest(&squares, h);
         basis = Some(found.vectors);

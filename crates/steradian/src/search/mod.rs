@@ -9,6 +9,8 @@ pub(crate) mod candidate;
 pub(crate) mod concentration;
 pub(crate) mod criterion;
 pub(crate) mod extension;
+#[cfg(test)]
+mod golden;
 pub(crate) mod leading;
 pub(crate) mod mcd;
 pub(crate) mod outlyingness;
