@@ -9,7 +9,7 @@ use steradian::config::{Angle, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
-use steradian_io::{Header, Missing};
+use steradian_io::{Header, MissingRule};
 
 use crate::cmd::shadows::FILL;
 
@@ -118,10 +118,11 @@ pub(super) fn header() -> impl TypedValueParser<Value = Header> {
     ])
 }
 
-pub(super) fn missing() -> impl TypedValueParser<Value = Missing> {
+pub(super) fn missing() -> impl TypedValueParser<Value = MissingRule> {
     one_of(vec![
-        ("error", "reject the table and report the first missing cell", Missing::Error),
-        ("drop", "drop such rows", Missing::Drop),
+        ("use", "use the other cells of such rows", MissingRule::Use),
+        ("drop", "drop such rows", MissingRule::Drop),
+        ("error", "reject the data and report the first missing cell", MissingRule::Error),
     ])
 }
 

@@ -33,7 +33,8 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
     check_outputs(&[&args.model, &args.data], &checked)?;
     let model = files::read_model(&args.model)?;
     let work = Session::begin(args.threads)?;
-    let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+    let data =
+        work.open(&args.data, &args.table.options(args.missing.rule(model.config.missing())), &args.decoding.limits())?;
     model.check_features(&data)?;
     let mut found: Vec<Diagnosis> = Vec::with_capacity(data.shape().samples);
     work.runner().for_each_block("distances", &data, model.block_rows(), |block| {

@@ -37,6 +37,11 @@ pub(super) fn fit_present<R: Runner>(
     let filled = MappedSource::new(data.source, RowMap::Fill(Cow::Borrowed(&point)));
     let inner = Config { center: Center::Given(point.clone()), missing: Missing::Error, ..config.clone() };
     let mut embedding = fit(&inner, solver, &data.filled_view(&filled), runner)?;
+    let components = &mut embedding.subspace.components;
+    for feature in data.missing.empty_features(data.source.shape().samples) {
+        // Up to rounding, the loading is 0 already.
+        (0..components.rows()).for_each(|k| components[(k, feature)] = 0.0);
+    }
     embedding.report.warnings.splice(0..0, data.missing_warnings().into_iter().chain(warning));
     Ok(embedding)
 }

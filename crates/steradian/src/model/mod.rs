@@ -5,6 +5,7 @@
 //! | mu | `subspace.center` | D |
 //! | Q' | `subspace.components` | d x D, rows orthonormal |
 
+mod absent_rows;
 pub(crate) mod apply;
 pub(crate) mod cellwise;
 pub(crate) mod check;
