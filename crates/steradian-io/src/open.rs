@@ -108,6 +108,17 @@ impl Data {
         }
     }
 
+    /// The header of the row names, if the format has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        match self {
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.row_names_header(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table.row_names_header(),
+        }
+    }
+
     /// Index of the row of a sample in the file, from 0; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {

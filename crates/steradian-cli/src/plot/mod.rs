@@ -1,6 +1,8 @@
 //! Plots of results, written as SVG or PNG.
 
 mod axis;
+pub mod cell_grid;
+pub mod cell_map;
 mod drawing;
 mod font;
 mod labels;

@@ -85,6 +85,11 @@ impl CsvSource {
         self.rows.row_name(sample)
     }
 
+    /// The header of the row names, if the table has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        self.layout.row_names_header()
+    }
+
     /// The rows dropped because of a missing cell, from 0 after the header, in order.
     pub fn dropped_rows(&self) -> &[usize] {
         self.rows.dropped()
