@@ -119,6 +119,16 @@ impl Data {
         }
     }
 
+    /// Values of the first and the last column of the first row of a text table, if that was taken for a sample but looks
+    /// like a header of numbers, such as wavelengths.
+    pub fn number_header(&self) -> Option<[f64; 2]> {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.number_header(),
+            _ => None,
+        }
+    }
+
     /// Index of the row of a sample in the file, from 0; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {

@@ -1,4 +1,6 @@
 //! Colors of the cells of a cell map: one color per cell, or the mean color of a block of cells.
+//!
+//! In a block, usable cells have the neutral color, so that its color comes from bad and missing cells alone.
 
 use super::drawing::RgbColor;
 
@@ -24,7 +26,7 @@ const TINT: f64 = 0.3;
 
 /// The content of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cell {
+pub enum MapCell {
     /// A usable cell: its residual in standard deviations.
     Usable(f64),
     /// A bad cell: its residual in standard deviations.
@@ -33,7 +35,7 @@ pub enum Cell {
     Missing,
 }
 
-impl Cell {
+impl MapCell {
     /// The color of the cell.
     pub fn color(self) -> RgbColor {
         let ramp = |residual: f64| if residual < 0.0 { LOW } else { HIGH };
@@ -75,20 +77,22 @@ pub struct CellGrid {
 impl CellGrid {
     /// A map of this many rows and features.
     pub fn new(rows: usize, features: usize) -> Self {
-        let block = [rows.div_ceil(MAX_ROWS).max(1), features.div_ceil(MAX_COLUMNS).max(1)];
+        let block = [round_count(rows.div_ceil(MAX_ROWS)), round_count(features.div_ceil(MAX_COLUMNS))];
         let blocks = rows.div_ceil(block[0]) * features.div_ceil(block[1]);
         Self { shape: [rows, features], block, sums: vec![[0; 3]; blocks], counts: [0; 2] }
     }
 
     /// Adds a row of the map.
-    pub fn add(&mut self, row: usize, cells: impl Iterator<Item = Cell>) {
+    pub fn add(&mut self, row: usize, cells: impl Iterator<Item = MapCell>) {
         let columns = self.columns();
         let first = row / self.block[0] * columns;
+        let is_single = self.block == [1, 1];
         for (feature, cell) in cells.enumerate() {
             let sum = &mut self.sums[first + feature / self.block[1]];
-            sum.iter_mut().zip(cell.color()).for_each(|(sum, color)| *sum += u64::from(color));
-            self.counts[0] += usize::from(cell == Cell::Missing);
-            self.counts[1] += usize::from(matches!(cell, Cell::Bad(_)));
+            let color = if is_single || !matches!(cell, MapCell::Usable(_)) { cell.color() } else { NEUTRAL };
+            sum.iter_mut().zip(color).for_each(|(sum, color)| *sum += u64::from(color));
+            self.counts[0] += usize::from(cell == MapCell::Missing);
+            self.counts[1] += usize::from(matches!(cell, MapCell::Bad(_)));
         }
     }
 
@@ -117,7 +121,7 @@ impl CellGrid {
         self.counts
     }
 
-    /// Color of a block: the mean of its cells.
+    /// Color of a block: the mean of its cells, with usable cells in the neutral color.
     pub fn color(&self, row: usize, column: usize) -> RgbColor {
         let side = |axis: usize, at: usize| {
             let start = at * self.block[axis];
@@ -125,6 +129,17 @@ impl CellGrid {
         };
         let cells = (side(0, row) * side(1, column)).max(1) as f64;
         self.sums[row * self.columns() + column].map(|sum| (sum as f64 / cells).round() as u8)
+    }
+}
+
+/// The smallest of 1, 2 and 5 times a power of ten that is at least `least`.
+pub fn round_count(least: usize) -> usize {
+    let mut power = 1;
+    loop {
+        if let Some(step) = [1, 2, 5].map(|digit| digit * power).into_iter().find(|step| *step >= least) {
+            return step;
+        }
+        power *= 10;
     }
 }
 
@@ -145,34 +160,37 @@ mod tests {
     #[test]
     fn bad_cells_stand_out_and_become_darker() {
         for sign in [-1.0, 1.0] {
-            let of = |size: f64| contrast(Cell::Bad(sign * size).color());
+            let of = |size: f64| contrast(MapCell::Bad(sign * size).color());
             assert!(of(0.0) >= 3.0 && of(CELL_CUTOFF) >= 3.0, "{}", of(CELL_CUTOFF));
             let sizes = [2.5, 3.0, 4.0, 5.0, 6.0];
             assert!(sizes.windows(2).all(|pair| of(pair[0]) < of(pair[1])));
-            assert_eq!(Cell::Bad(sign * 6.0).color(), Cell::Bad(sign * f64::INFINITY).color());
-            assert!(contrast(Cell::Usable(sign * 100.0).color()) < 1.6);
+            assert_eq!(MapCell::Bad(sign * 6.0).color(), MapCell::Bad(sign * f64::INFINITY).color());
+            assert!(contrast(MapCell::Usable(sign * 100.0).color()) < 1.6);
         }
         assert!(contrast(MISSING) > 1.8 && contrast(MISSING) < 3.0);
-        let [low, high] = [Cell::Bad(-4.0), Cell::Bad(4.0)].map(Cell::color);
+        let [low, high] = [MapCell::Bad(-4.0), MapCell::Bad(4.0)].map(MapCell::color);
         assert!(low[2] > low[0] && high[0] > high[2]);
-        assert_eq!(Cell::Usable(f64::NAN).color(), NEUTRAL);
+        assert_eq!(MapCell::Usable(f64::NAN).color(), NEUTRAL);
     }
 
     #[test]
     fn a_block_has_the_mean_color_of_its_cells() {
         let (rows, features) = (2 * MAX_ROWS + 1, MAX_COLUMNS + 3);
         let mut grid = CellGrid::new(rows, features);
-        assert_eq!((grid.block(), grid.rows(), grid.columns()), ([3, 2], 281, 242));
+        assert_eq!((grid.block(), grid.rows(), grid.columns()), ([5, 2], 169, 242));
         for row in 0..rows {
-            let cell = |feature| if row < 3 && feature == 1 { Cell::Missing } else { Cell::Usable(0.0) };
+            let cell = |feature| if row < 5 && feature == 1 { MapCell::Missing } else { MapCell::Usable(2.0) };
             grid.add(row, (0..features).map(cell));
         }
-        assert_eq!(grid.counts(), [3, 0]);
+        assert_eq!(grid.counts(), [5, 0]);
         let mean = |a: u8, b: u8| ((f64::from(a) + f64::from(b)) / 2.0).round() as u8;
         assert_eq!(grid.color(0, 0), [0, 1, 2].map(|i| mean(NEUTRAL[i], MISSING[i])));
         // The last blocks are smaller.
-        assert_eq!((grid.color(280, 0), grid.color(280, 241)), (NEUTRAL, NEUTRAL));
+        assert_eq!((grid.color(168, 0), grid.color(168, 241)), (NEUTRAL, NEUTRAL));
         assert_eq!(grid.color(1, 0), NEUTRAL);
-        assert_eq!(CellGrid::new(MAX_ROWS, MAX_COLUMNS).block(), [1, 1]);
+        let mut single = CellGrid::new(MAX_ROWS, MAX_COLUMNS);
+        assert_eq!(single.block(), [1, 1]);
+        single.add(0, [MapCell::Usable(2.0), MapCell::Bad(-4.0)].into_iter());
+        assert_eq!((single.color(0, 0), single.color(0, 1)), (MapCell::Usable(2.0).color(), MapCell::Bad(-4.0).color()));
     }
 }

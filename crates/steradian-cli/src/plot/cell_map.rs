@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use steradian::model::{Diagnosis, Flag};
 
-use super::cell_grid::{CELL_CUTOFF, Cell, CellGrid, LARGEST_RESIDUAL, MISSING, NEUTRAL};
+use super::cell_grid::{CELL_CUTOFF, MapCell, CellGrid, LARGEST_RESIDUAL, MISSING, NEUTRAL, round_count};
 use super::drawing::{Anchor, Drawing, DrawingElement, Mark, Position, RgbColor, Text};
 use super::font::Typeface;
 use super::outlier_map::{FAINT, INK, label, line, style, truncated};
@@ -55,7 +55,7 @@ const HATCH: RgbColor = [120, 120, 120];
 const UNUSABLE: RgbColor = [0, 0, 0];
 
 /// Places of the parts of a map.
-struct Layout {
+struct MapLayout {
     /// Left and top of the cells.
     origin: Position,
     /// Width and height of a cell.
@@ -83,7 +83,7 @@ impl CellMap<'_> {
         Drawing { width: layout.width, height: layout.height, title: self.title.to_string(), elements }
     }
 
-    fn layout(&self, typeface: &Typeface, top: f64, legend_width: f64) -> Layout {
+    fn layout(&self, typeface: &Typeface, top: f64, legend_width: f64) -> MapLayout {
         let blocks = [self.grid.columns(), self.grid.rows()];
         let side = |axis: usize| {
             // Halves of a pixel are pixels of the PNG, so that neighbors meet without a seam.
@@ -93,7 +93,7 @@ impl CellMap<'_> {
         let cell = [side(0), side(1)];
         let [row_block, feature_block] = self.grid.block();
         let text = |full: String| truncated(&full, MAX_LABEL);
-        let every_row = if cell[1] >= LABELED && row_block == 1 { 1 } else { round_count(18.0 / cell[1]) };
+        let every_row = if cell[1] >= LABELED && row_block == 1 { 1 } else { round_count((18.0 / cell[1]).ceil() as usize) };
         let rows: Vec<(usize, String)> =
             (0..blocks[1]).step_by(every_row).map(|block| (block, text((self.row_label)(block * row_block)))).collect();
         let feature = |block: usize| (block, text((self.feature_label)(block * feature_block)));
@@ -105,12 +105,12 @@ impl CellMap<'_> {
         let every_feature = match vertical {
             _ if width + 8.0 <= cell[0] => 1,
             true if cell[0] >= NAMED => 1,
-            true => round_count(NAMED / cell[0]),
-            false => round_count((width + 12.0) / cell[0]),
+            true => round_count((NAMED / cell[0]).ceil() as usize),
+            false => round_count(((width + 12.0) / cell[0]).ceil() as usize),
         };
         let features: Vec<(usize, String)> = names.into_iter().step_by(every_feature).collect();
         let above = if vertical { widest(&features) + 10.0 } else { SIZE + 10.0 };
-        let origin = [MARGIN + SIZE + 8.0 + widest(&rows) + 8.0 + STRIP, top + SIZE + 10.0 + above];
+        let origin = [MARGIN + SIZE + 8.0 + widest(&rows) + 8.0 + STRIP, top + 10.0 + above];
         let map = [cell[0] * blocks[0] as f64, cell[1] * blocks[1] as f64];
         // The label of the last tick of the features may be wider than its cells.
         let beyond = if vertical {
@@ -121,7 +121,7 @@ impl CellMap<'_> {
             })
         };
         let width = (origin[0] + map[0] + beyond + MARGIN).max(legend_width).max(MIN_WIDTH);
-        Layout {
+        MapLayout {
             origin,
             cell,
             rows,
@@ -141,7 +141,7 @@ impl CellMap<'_> {
         if row_block * feature_block > 1 {
             let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
             lines.push(format!(
-                "a block of {} x {} has the mean color of its cells",
+                "a block of {} x {} has the mean color of its cells; usable cells are neutral",
                 count(row_block, "row"),
                 count(feature_block, "feature")
             ));
@@ -161,7 +161,7 @@ impl CellMap<'_> {
         let (first, second) = (y + 10.0, y + 28.0);
         widest = widest.max(x + typeface.width(&text, 12.0));
         elements.push(label([x, first], 12.0, INK, Anchor::Start, text));
-        for (color, name) in [(Cell::Bad(-4.0).color(), "below"), (Cell::Bad(4.0).color(), "above")] {
+        for (color, name) in [(MapCell::Bad(-4.0).color(), "below"), (MapCell::Bad(4.0).color(), "above")] {
             elements.push(tiles([12.0, 12.0], color, vec![[x, second - 10.5]]));
             let name = format!("{name} its expected value");
             elements.push(label([x + 18.0, second], 12.0, INK, Anchor::Start, name.clone()));
@@ -199,8 +199,8 @@ impl CellMap<'_> {
         (elements, x)
     }
 
-    fn cells(&self, layout: &Layout) -> Vec<DrawingElement> {
-        let Layout { origin, cell, .. } = layout;
+    fn cells(&self, layout: &MapLayout) -> Vec<DrawingElement> {
+        let MapLayout { origin, cell, .. } = layout;
         let [rows, columns] = [self.grid.rows(), self.grid.columns()];
         let apart = cell.iter().all(|side| *side >= SEPARATED);
         let gap = if apart { 1.0 } else { 0.0 };
@@ -232,8 +232,8 @@ impl CellMap<'_> {
     }
 
     /// Marks of flagged rows at the left of the map; for low rows a strip whose darkness is the fraction of flagged rows.
-    fn marks(&self, layout: &Layout) -> Vec<DrawingElement> {
-        let Layout { origin, cell, .. } = layout;
+    fn marks(&self, layout: &MapLayout) -> Vec<DrawingElement> {
+        let MapLayout { origin, cell, .. } = layout;
         let [block, _] = self.grid.block();
         let mut elements = Vec::new();
         for (at, rows) in self.rows.chunks(block).enumerate() {
@@ -257,8 +257,8 @@ impl CellMap<'_> {
         elements
     }
 
-    fn labels(&self, layout: &Layout) -> Vec<DrawingElement> {
-        let Layout { origin, cell, .. } = layout;
+    fn labels(&self, layout: &MapLayout) -> Vec<DrawingElement> {
+        let MapLayout { origin, cell, .. } = layout;
         let mut elements = Vec::new();
         for (block, name) in &layout.rows {
             let y = origin[1] + *block as f64 * cell[1] + cell[1] / 2.0;
@@ -299,7 +299,7 @@ fn scale_bar([left, top]: Position) -> Vec<DrawingElement> {
     let width = BAR[0] / STEPS as f64;
     let color = |step: usize| {
         let residual = range * (2.0 * (step as f64 + 0.5) / STEPS as f64 - 1.0);
-        if residual.abs() < CELL_CUTOFF { Cell::Usable(residual).color() } else { Cell::Bad(residual).color() }
+        if residual.abs() < CELL_CUTOFF { MapCell::Usable(residual).color() } else { MapCell::Bad(residual).color() }
     };
     let mut elements: Vec<_> =
         (0..STEPS).map(|step| tiles([width, BAR[1]], color(step), vec![[left + step as f64 * width, top]])).collect();
@@ -321,17 +321,6 @@ fn hatch([left, top]: Position, [width, height]: [f64; 2]) -> DrawingElement {
     let side = width.min(height) - 2.0;
     let (x, y) = (left + (width - side) / 2.0, top + (height - side) / 2.0);
     line([x, y + side], [x + side, y], 0.8, HATCH)
-}
-
-/// The smallest of 1, 2 and 5 times a power of ten that is at least `least`.
-fn round_count(least: f64) -> usize {
-    let mut power = 1;
-    loop {
-        if let Some(step) = [1, 2, 5].map(|digit| digit * power).into_iter().find(|step| *step as f64 >= least) {
-            return step;
-        }
-        power *= 10;
-    }
 }
 
 #[cfg(test)]

@@ -15,14 +15,14 @@ fn noise(row: usize, feature: usize, salt: u64) -> f64 {
 }
 
 /// Cells with 6 % bad ones and 4 % missing ones; every tenth row has bad cells throughout, and every 29th no cell.
-fn cell(row: usize, feature: usize) -> Cell {
+fn cell(row: usize, feature: usize) -> MapCell {
     let normal = (0..6).map(|salt| noise(row, feature, salt)).sum::<f64>() * 1.4 - 4.2;
     let sign = if noise(row, feature, 7) < 0.5 { -1.0 } else { 1.0 };
     match noise(row, feature, 8) {
-        _ if row % 29 == 28 => Cell::Missing,
-        x if x < 0.04 => Cell::Missing,
-        x if x < 0.1 || (row.is_multiple_of(10) && x < 0.7) => Cell::Bad(sign * (2.6 + 6.0 * noise(row, feature, 9))),
-        _ => Cell::Usable(normal.clamp(-2.4, 2.4)),
+        _ if row % 29 == 28 => MapCell::Missing,
+        x if x < 0.04 => MapCell::Missing,
+        x if x < 0.1 || (row.is_multiple_of(10) && x < 0.7) => MapCell::Bad(sign * (2.6 + 6.0 * noise(row, feature, 9))),
+        _ => MapCell::Usable(normal.clamp(-2.4, 2.4)),
     }
 }
 
@@ -134,8 +134,8 @@ fn a_small_map_has_every_name_and_every_cell() {
         assert!(text.contains(&format!(">{feature}<")), "{feature}");
     }
     assert!(text.contains("Citroën &lt;C3&gt; &amp; co 3<"));
-    let missing = (0..30 * 8).filter(|at| cell(at / 8, at % 8) == Cell::Missing).count();
-    let bad = (0..30 * 8).filter(|at| matches!(cell(at / 8, at % 8), Cell::Bad(_))).count();
+    let missing = (0..30 * 8).filter(|at| cell(at / 8, at % 8) == MapCell::Missing).count();
+    let bad = (0..30 * 8).filter(|at| matches!(cell(at / 8, at % 8), MapCell::Bad(_))).count();
     assert!(text.contains(&format!("{bad} bad and {missing} missing cells")));
     // One more is in the legend, with its own hatching.
     assert_eq!(counts(&drawing, MISSING), missing + 1);
