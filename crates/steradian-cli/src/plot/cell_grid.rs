@@ -18,7 +18,7 @@ const LOW: [RgbColor; 3] = [[74, 144, 201], [33, 102, 172], [5, 48, 97]];
 /// Bad cells above their expected value.
 const HIGH: [RgbColor; 3] = [[227, 104, 90], [178, 24, 43], [103, 0, 31]];
 /// Residual in standard deviations from which on colors of bad cells become darker.
-pub const CELL_CUTOFF: f64 = 2.5;
+pub const CELL_CUTOFF: f64 = 2.576;
 /// Residual in standard deviations of the darkest color.
 pub const LARGEST_RESIDUAL: f64 = 6.0;
 /// Weight of the color of bad cells in that of the largest residual of another cell.
@@ -72,6 +72,8 @@ pub struct CellGrid {
     sums: Vec<[u64; 3]>,
     /// Number of missing cells and of bad cells.
     counts: [usize; 2],
+    /// True for each row without a number.
+    empty: Vec<bool>,
 }
 
 impl CellGrid {
@@ -79,7 +81,7 @@ impl CellGrid {
     pub fn new(rows: usize, features: usize) -> Self {
         let block = [round_count(rows.div_ceil(MAX_ROWS)), round_count(features.div_ceil(MAX_COLUMNS))];
         let blocks = rows.div_ceil(block[0]) * features.div_ceil(block[1]);
-        Self { shape: [rows, features], block, sums: vec![[0; 3]; blocks], counts: [0; 2] }
+        Self { shape: [rows, features], block, sums: vec![[0; 3]; blocks], counts: [0; 2], empty: vec![false; rows] }
     }
 
     /// Adds a row of the map.
@@ -87,7 +89,9 @@ impl CellGrid {
         let columns = self.columns();
         let first = row / self.block[0] * columns;
         let is_single = self.block == [1, 1];
+        self.empty[row] = true;
         for (feature, cell) in cells.enumerate() {
+            self.empty[row] &= cell == MapCell::Missing;
             let sum = &mut self.sums[first + feature / self.block[1]];
             let color = if is_single || !matches!(cell, MapCell::Usable(_)) { cell.color() } else { NEUTRAL };
             sum.iter_mut().zip(color).for_each(|(sum, color)| *sum += u64::from(color));
@@ -99,6 +103,11 @@ impl CellGrid {
     /// Number of rows and of features.
     pub fn shape(&self) -> [usize; 2] {
         self.shape
+    }
+
+    /// True for a row without a number.
+    pub fn is_empty_row(&self, row: usize) -> bool {
+        self.empty[row]
     }
 
     /// Rows and features per block.
@@ -162,7 +171,7 @@ mod tests {
         for sign in [-1.0, 1.0] {
             let of = |size: f64| contrast(MapCell::Bad(sign * size).color());
             assert!(of(0.0) >= 3.0 && of(CELL_CUTOFF) >= 3.0, "{}", of(CELL_CUTOFF));
-            let sizes = [2.5, 3.0, 4.0, 5.0, 6.0];
+            let sizes = [2.6, 3.0, 4.0, 5.0, 6.0];
             assert!(sizes.windows(2).all(|pair| of(pair[0]) < of(pair[1])));
             assert_eq!(MapCell::Bad(sign * 6.0).color(), MapCell::Bad(sign * f64::INFINITY).color());
             assert!(contrast(MapCell::Usable(sign * 100.0).color()) < 1.6);
@@ -191,6 +200,9 @@ mod tests {
         let mut single = CellGrid::new(MAX_ROWS, MAX_COLUMNS);
         assert_eq!(single.block(), [1, 1]);
         single.add(0, [MapCell::Usable(2.0), MapCell::Bad(-4.0)].into_iter());
-        assert_eq!((single.color(0, 0), single.color(0, 1)), (MapCell::Usable(2.0).color(), MapCell::Bad(-4.0).color()));
+        assert_eq!(
+            (single.color(0, 0), single.color(0, 1)),
+            (MapCell::Usable(2.0).color(), MapCell::Bad(-4.0).color())
+        );
     }
 }

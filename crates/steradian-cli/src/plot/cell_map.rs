@@ -2,19 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use steradian::model::{Diagnosis, Flag};
+use steradian::model::Flag;
 
-use super::cell_grid::{CELL_CUTOFF, MapCell, CellGrid, LARGEST_RESIDUAL, MISSING, NEUTRAL, round_count};
+use super::cell_grid::{CELL_CUTOFF, CellGrid, LARGEST_RESIDUAL, MISSING, MapCell, NEUTRAL, round_count};
 use super::drawing::{Anchor, Drawing, DrawingElement, Mark, Position, RgbColor, Text};
 use super::font::Typeface;
 use super::outlier_map::{FAINT, INK, label, line, style, truncated};
+
+/// The mark of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowMark {
+    /// The flag of a row with usable cells.
+    Flag(Flag),
+    /// A row without a usable cell.
+    Empty,
+}
+
+impl RowMark {
+    /// Shape, color and name; `None` for a regular row.
+    fn style(self) -> Option<(Mark, RgbColor, &'static str)> {
+        match self {
+            Self::Flag(Flag::Regular) => None,
+            Self::Flag(flag) => Some(style(flag)),
+            Self::Empty => Some((Mark::Circle, EMPTY, "without a number")),
+        }
+    }
+}
 
 /// Content of a cell map.
 pub struct CellMap<'a> {
     /// Colors of the rows of the map.
     pub grid: &'a CellGrid,
-    /// Diagnosis of each row of the map.
-    pub rows: &'a [Diagnosis],
+    /// Flag of each row of the map.
+    pub rows: &'a [RowMark],
     /// Label of a row of the map.
     pub row_label: &'a dyn Fn(usize) -> String,
     /// Label of a feature.
@@ -51,8 +71,8 @@ const MAX_LABEL: usize = 26;
 const MAX_HATCHED: usize = 4000;
 /// Hatching of missing cells.
 const HATCH: RgbColor = [120, 120, 120];
-/// Rows without a distance.
-const UNUSABLE: RgbColor = [0, 0, 0];
+/// Rows without a number.
+const EMPTY: RgbColor = [0, 0, 0];
 
 /// Places of the parts of a map.
 struct MapLayout {
@@ -93,7 +113,8 @@ impl CellMap<'_> {
         let cell = [side(0), side(1)];
         let [row_block, feature_block] = self.grid.block();
         let text = |full: String| truncated(&full, MAX_LABEL);
-        let every_row = if cell[1] >= LABELED && row_block == 1 { 1 } else { round_count((18.0 / cell[1]).ceil() as usize) };
+        let every_row =
+            if cell[1] >= LABELED && row_block == 1 { 1 } else { round_count((18.0 / cell[1]).ceil() as usize) };
         let rows: Vec<(usize, String)> =
             (0..blocks[1]).step_by(every_row).map(|block| (block, text((self.row_label)(block * row_block)))).collect();
         let feature = |block: usize| (block, text((self.feature_label)(block * feature_block)));
@@ -184,12 +205,12 @@ impl CellMap<'_> {
     fn row_legend(&self, typeface: &Typeface, y: f64) -> (Vec<DrawingElement>, f64) {
         let mut elements = vec![label([MARGIN, y + 4.0], 12.0, INK, Anchor::Start, "rows:".into())];
         let mut x = MARGIN + typeface.width("rows:", 12.0) + 14.0;
-        let unusable = (Mark::Circle, UNUSABLE, "unusable", self.rows.iter().filter(|row| is_unusable(row)).count());
-        let flags = Flag::ALL.into_iter().filter(|flag| *flag != Flag::Regular).map(|flag| {
-            let (mark, color, name) = style(flag);
-            (mark, color, name, self.rows.iter().filter(|row| !is_unusable(row) && row.flag == flag).count())
-        });
-        for (mark, color, name, count) in flags.chain(std::iter::once(unusable).filter(|(.., count)| *count > 0)) {
+        let marks = Flag::ALL.map(RowMark::Flag).into_iter().chain([RowMark::Empty]);
+        for (row, (mark, color, name)) in marks.filter_map(|row| Some((row, row.style()?))) {
+            let count = self.rows.iter().filter(|other| **other == row).count();
+            if count == 0 && row == RowMark::Empty {
+                continue;
+            }
             let (ink, opacity) = if count == 0 { (FAINT, 0.35) } else { (INK, 1.0) };
             let name = format!("{name} {count}");
             elements.push(DrawingElement::Marks { mark, color, opacity, points: vec![[x, y]] });
@@ -238,17 +259,17 @@ impl CellMap<'_> {
         let mut elements = Vec::new();
         for (at, rows) in self.rows.chunks(block).enumerate() {
             let top = origin[1] + at as f64 * cell[1];
-            let flagged: Vec<&Diagnosis> =
-                rows.iter().filter(|row| is_unusable(row) || row.flag != Flag::Regular).collect();
-            let Some(first) = flagged.first() else { continue };
-            let (mark, color, _) = if is_unusable(first) { (Mark::Circle, UNUSABLE, "") } else { style(first.flag) };
+            let flagged: Vec<RowMark> = rows.iter().copied().filter(|row| row.style().is_some()).collect();
+            // Of several flags in a block, that of the worst row.
+            let worst = flagged.iter().max_by_key(|row| match row {
+                RowMark::Flag(flag) => (flag.is_outlier(), *flag == Flag::BadLeverage),
+                RowMark::Empty => (false, false),
+            });
+            let Some((mark, color, _)) = worst.and_then(|row| row.style()) else { continue };
             if cell[1] >= MARKED {
                 let points = vec![[origin[0] - STRIP / 2.0 - 1.0, top + cell[1] / 2.0]];
                 elements.push(DrawingElement::Marks { mark, color, opacity: 1.0, points });
             } else {
-                // Of several flags in a block, that of the worst row.
-                let worst = flagged.iter().max_by_key(|row| (row.flag.is_outlier(), row.flag == Flag::BadLeverage));
-                let color = worst.map_or(color, |row| if is_unusable(row) { UNUSABLE } else { style(row.flag).1 });
                 let opacity = flagged.len() as f64 / rows.len() as f64;
                 let corners = vec![[origin[0] - STRIP + 6.0, top]];
                 elements.push(DrawingElement::Tiles { size: [7.0, cell[1]], color, opacity, corners });
@@ -284,11 +305,6 @@ impl CellMap<'_> {
     }
 }
 
-/// True for a row without distances, which has too few usable cells.
-fn is_unusable(row: &Diagnosis) -> bool {
-    row.orthogonal_distance.is_nan() && row.score_distance.is_nan()
-}
-
 /// Width and height of the scale of colors.
 const BAR: [f64; 2] = [240.0, 12.0];
 
@@ -306,7 +322,7 @@ fn scale_bar([left, top]: Position) -> Vec<DrawingElement> {
     for residual in [-LARGEST_RESIDUAL, -CELL_CUTOFF, 0.0, CELL_CUTOFF, LARGEST_RESIDUAL] {
         let x = left + BAR[0] * (residual / range + 1.0) / 2.0;
         elements.push(line([x, top + BAR[1]], [x, top + BAR[1] + 3.0], 0.8, FAINT));
-        let text = format!("{residual}").replace('-', "−");
+        let text = format!("{}", (10.0 * residual).round() / 10.0).replace('-', "−");
         elements.push(label([x, top + BAR[1] + 14.0], SIZE, INK, Anchor::Middle, text));
     }
     elements

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use drawing::Drawing;
+pub use drawing::Drawing;
 
 /// File format of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

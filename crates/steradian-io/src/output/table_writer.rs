@@ -195,12 +195,19 @@ impl RowGroups {
         use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
         use parquet::schema::types::Type;
 
+        if let Some(name) = names.columns.as_deref().and_then(repeated) {
+            return Err(Error::invalid_argument(format!(
+                "{}: two columns are named {name:?}, which a parquet table cannot have; write .csv, or rename one of them",
+                path.display()
+            )));
+        }
         let failed = |e: ParquetError| cannot_write(path, &parquet_io_error(e));
         let field = |name: &str, physical, converted| {
             let field = Type::primitive_type_builder(name, physical).with_repetition(Repetition::REQUIRED);
             field.with_converted_type(converted).build().map(Arc::new)
         };
-        let named = names.row_names.iter().map(|name| field(name, Physical::BYTE_ARRAY, ConvertedType::UTF8));
+        let label = |name: &str| if name.is_empty() { "row_names".to_owned() } else { name.to_owned() };
+        let named = names.row_names.iter().map(|name| field(&label(name), Physical::BYTE_ARRAY, ConvertedType::UTF8));
         let numbers = (0..columns).map(|column| {
             let name = names.columns.as_ref().map_or_else(|| format!("f{column}"), |names| names[column].clone());
             field(&name, Physical::DOUBLE, ConvertedType::NONE)
@@ -259,6 +266,13 @@ impl RowGroups {
         }
         self.file.into_inner()
     }
+}
+
+/// A name that occurs more than once.
+#[cfg(feature = "parquet")]
+fn repeated(names: &[String]) -> Option<&str> {
+    let mut seen = std::collections::HashSet::with_capacity(names.len());
+    names.iter().map(String::as_str).find(|name| !seen.insert(*name))
 }
 
 #[cfg(feature = "parquet")]
@@ -362,6 +376,9 @@ mod tests {
             assert!(table.write(labels, values).unwrap_err().to_string().contains("rows of 2 values"));
         }
         assert!(TableWriter::create(&path, TableFormat::Csv, 3, &names).unwrap_err().to_string().contains("got 2"));
+        let twice = self::names(Some(&["a", "a"]), None);
+        let parquet = TableWriter::create(&path, TableFormat::Parquet, 2, &twice).unwrap_err().to_string();
+        assert!(parquet.contains("two columns are named \"a\""), "{parquet}");
         drop(table);
         assert!(!path.exists());
     }
