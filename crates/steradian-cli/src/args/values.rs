@@ -22,6 +22,17 @@ pub enum CenterChoice {
     File(PathBuf),
 }
 
+/// The rows of a cell map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapRows {
+    /// The rows with the largest orthogonal distance, as many as have space for a name.
+    Worst,
+    /// All rows in data order.
+    Data,
+    /// This many rows with the largest orthogonal distance.
+    Count(usize),
+}
+
 /// A parser of names with help texts; each name stands for a value.
 fn one_of<T: Clone + Send + Sync + 'static>(
     choices: Vec<(&'static str, &'static str, T)>,
@@ -146,6 +157,16 @@ pub(super) fn center(text: &str) -> Result<CenterChoice, String> {
     }
 }
 
+/// The rows of a cell map: `worst`, `data`, or a number of worst rows.
+pub(super) fn map_rows(text: &str) -> Result<MapRows, String> {
+    match (text, text.parse::<usize>()) {
+        ("worst", _) => Ok(MapRows::Worst),
+        ("data", _) => Ok(MapRows::Data),
+        (_, Ok(count)) if count > 0 => Ok(MapRows::Count(count)),
+        _ => Err("expected worst, data, or a number of rows >= 1".into()),
+    }
+}
+
 /// A half-open range of frames, `START:END`.
 pub(super) fn frame_range(text: &str) -> Result<Range<usize>, String> {
     let ends = text.split_once(':').and_then(|(start, end)| Some((start.parse().ok()?, end.parse().ok()?)));
@@ -202,6 +223,16 @@ mod tests {
         assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
         for bad in ["", "-1", "NaN", "inf", "1e30", "5s"] {
             assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rows_of_a_map_are_a_name_or_a_number() {
+        assert_eq!(map_rows("worst"), Ok(MapRows::Worst));
+        assert_eq!(map_rows("data"), Ok(MapRows::Data));
+        assert_eq!(map_rows("40"), Ok(MapRows::Count(40)));
+        for bad in ["0", "-1", "all", "", "1.5"] {
+            assert!(map_rows(bad).is_err(), "{bad}");
         }
     }
 
