@@ -115,6 +115,7 @@ impl Samples {
     ) -> PyResult<Self> {
         let missing = match missing {
             "drop" => Missing::Drop,
+            "use" => Missing::Use,
             _ => Missing::Error,
         };
         let header = header.map_or(Header::Auto, |present| if present { Header::Yes } else { Header::No });

@@ -37,7 +37,7 @@ class Estimator(BaseEstimator):
     _ON_CLUSTERS: ClassVar[bool] = False
     """True if data on a cluster are supported."""
 
-    _rows: npt.NDArray[np.intp] | None
+    _rows: npt.NDArray[np.intp] | None = None
     """The rows of the data of the fit that are its samples; None if all of them are."""
 
     _model: Any
@@ -159,7 +159,7 @@ class Estimator(BaseEstimator):
         """Values of the samples of the fit, in the rows of its data; `fill` for rows that are no samples."""
         if self._rows is None:
             return values
-        placed = np.full(self._n_rows, fill, dtype=values.dtype)
+        placed = np.full((self._n_rows, *values.shape[1:]), fill, dtype=values.dtype)
         placed[self._rows] = values
         return placed
 
