@@ -3,6 +3,8 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::options::Missing;
+
 /// A method: a named preset of center, screen and weighting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -63,6 +65,14 @@ impl Method {
         match MethodName::new(name) {
             Some(name) => Self::Other(name),
             None => panic!("the name of a method has 1 to 16 bytes"),
+        }
+    }
+
+    /// The treatment of missing cells in the preset: [`Missing::Use`] for the methods that can use incomplete samples.
+    pub fn missing(&self) -> Missing {
+        match self {
+            Self::Robust | Self::Cells | Self::Angular | Self::Pca => Missing::Use,
+            Self::Ae | Self::Tae | Self::Other(_) => Missing::Error,
         }
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, Loss, Scaling, Weighting};
+pub use options::{Cells, Loss, Missing, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -38,6 +38,7 @@ pub struct Config {
     pub(crate) weighting: Weighting,
     pub(crate) loss: Loss,
     pub(crate) cells: Cells,
+    pub(crate) missing: Missing,
     pub(crate) scaling: Scaling,
     pub(crate) solver: Solver,
     pub(crate) tolerance: f64,
@@ -70,6 +71,7 @@ impl Config {
             },
             loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
             cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
+            missing: method.missing(),
             scaling: Scaling::None,
             solver: Solver::Auto,
             tolerance: 1e-6,
@@ -113,6 +115,11 @@ impl Config {
     /// The treatment of cellwise outliers.
     pub fn cells(&self) -> Cells {
         self.cells
+    }
+
+    /// The treatment of missing cells.
+    pub fn missing(&self) -> Missing {
+        self.missing
     }
 
     /// The scaling of the features before the fit.
@@ -196,6 +203,13 @@ impl Config {
     #[must_use]
     pub fn with_cells(mut self, cells: Cells) -> Self {
         self.cells = cells;
+        self
+    }
+
+    /// Sets the treatment of missing cells.
+    #[must_use]
+    pub fn with_missing(mut self, missing: Missing) -> Self {
+        self.missing = missing;
         self
     }
 

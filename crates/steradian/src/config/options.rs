@@ -1,4 +1,4 @@
-//! Options of a fit apart from the screen: center, weighting, loss, cells, scaling, number of components, solver.
+//! Options of a fit apart from the screen: center, weighting, loss, cells, missing cells, scaling, number of components, solver.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,27 @@ pub enum Cells {
     Keep,
     /// Outlying cells are replaced by their reconstruction, and the fit is repeated.
     Clean,
+}
+
+/// The treatment of missing cells, which are NaN in the blocks of a source. Infinite cells are always an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The fit uses the cells that are present.
+    Use,
+    /// A missing cell is an error.
+    #[default]
+    Error,
+}
+
+impl Missing {
+    /// The name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Use => "use",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// The scaling of the features before the fit.

@@ -3,7 +3,7 @@
 //! Every rejection that needs no data happens here, once per fit, before the first pass.
 
 use super::Config;
-use super::options::{Cells, Center, ComponentCount, Loss, Solver, Weighting};
+use super::options::{Cells, Center, ComponentCount, Loss, Missing, Solver, Weighting};
 use super::screen::{Angle, Cone, Outlyingness, PivotSearch, Screen};
 use crate::data::source::Shape;
 use crate::error::{Error, Result};
@@ -59,6 +59,15 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
         ));
     }
     check_count(config.n_components, n.min(features))?;
+    if config.missing == Missing::Use && config.method.missing() == Missing::Error {
+        return Err(Error::invalid_parameter(
+            "missing",
+            format!(
+                "missing = use is not supported by method {}; use the method robust, cells, angular or pca, or missing = error",
+                config.method.name()
+            ),
+        ));
+    }
     if let Screen::Outlyingness(screen) = &config.screen {
         check_outlyingness(screen, n, config.n_components.at_most(shape))?;
     }

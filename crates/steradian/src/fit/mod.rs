@@ -12,6 +12,7 @@ pub(crate) mod gram_backend;
 pub(crate) mod pass_backend;
 pub(crate) mod peak_memory;
 pub(crate) mod plan;
+pub(crate) mod present;
 pub(crate) mod rounds;
 pub(crate) mod route;
 pub(crate) mod screening;
@@ -104,29 +105,41 @@ fn run_within<R: Runner>(plan: &Plan, source: &dyn Source, runner: &R) -> Result
     }
     let before = runner.passes();
     let (mut embedding, units) = in_units(config, source, runner, |config, data| match config.scaling {
-        Scaling::None => fit_counted(config, solver, data, runner),
-        Scaling::Mad => fit_scaled(config, solver, data.source, runner),
+        Scaling::None => fit_checked(config, solver, data, runner),
+        Scaling::Mad => fit_scaled(config, solver, data, runner),
     })?;
     units.restore_embedding(&mut embedding)?;
     Ok(embedding.into_model(plan.request.given(), source, runner.passes() - before))
 }
 
 /// The fit with every feature divided by its robust scale.
-fn fit_scaled<R: Runner>(config: &Config, solver: Solver, source: &dyn Source, runner: &R) -> Result<Embedding> {
-    let (scale, warning) = feature_scales::scales(source, runner)?;
-    let scaled = MappedSource::new(source, RowMap::Scale(Cow::Borrowed(&scale)));
+fn fit_scaled<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+    let (scale, warning) = feature_scales::scales(data, runner)?;
+    let scaled = MappedSource::new(data.source, RowMap::Scale(Cow::Borrowed(&scale)));
     let mut inner = Config { scaling: Scaling::None, ..config.clone() };
     if let Center::Given(point) = &mut inner.center {
         point.iter_mut().zip(&scale).for_each(|(x, s)| *x /= s);
     }
     // Division may overflow, so that scaled data are checked again; their units differ from those of the data.
     let (mut embedding, units) =
-        in_units(&inner, &scaled, runner, |config, data| fit_counted(config, solver, data, runner))?;
+        in_units(&inner, &scaled, runner, |config, data| fit_checked(config, solver, data, runner))?;
     units.restore_embedding(&mut embedding)?;
     embedding.subspace.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
     embedding.subspace.scale = Some(scale);
     embedding.report.warnings.extend(warning);
     Ok(embedding)
+}
+
+/// The fit of checked data. Missing cells reach no pass that is not written for them.
+fn fit_checked<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+    match config.method {
+        _ if data.missing.is_none() => fit_counted(config, solver, data, runner),
+        Method::Angular => present::fit_present(config, solver, data, runner, fit_counted),
+        _ => {
+            data.require_complete()?;
+            fit_counted(config, solver, data, runner)
+        }
+    }
 }
 
 /// The fit with the number of components found where it is not given.

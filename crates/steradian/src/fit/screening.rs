@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::units::in_units;
 use crate::center::{self, Finite};
 use crate::config::Config;
-use crate::config::options::Weighting;
+use crate::config::options::{Missing, Weighting};
 use crate::config::request::Request;
 use crate::config::screen::{Cosine, Outlyingness, Screen};
 use crate::data::row_map::RowMap;
@@ -80,6 +80,7 @@ fn screen_within<R: Runner>(config: &Config, source: &dyn Source, runner: &R) ->
 
 /// The screen of checked data; measures are empty where they need a pass of their own.
 fn screened<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result<FittedScreen> {
+    data.require_complete()?;
     let (source, mut warnings) = (data.source, Vec::new());
     let mut found = match &config.screen {
         Screen::None => FittedScreen {
@@ -192,7 +193,7 @@ impl FittedScreen {
                 self.features, shape.features
             )));
         }
-        Finite::check(source, runner)?;
+        Finite::check(source, Missing::Error, runner)?;
         let scaled = MappedSource::new(source, RowMap::PowerOfTwo(self.power));
         let source = if self.power == 0 { source } else { &scaled };
         match &self.rule {

@@ -27,7 +27,7 @@ pub(crate) use cone_counts::CONE_TILE_ROWS;
 pub use cone_counts::{ConeCounts, NeighborCounts};
 pub use cone_predicate::ConePredicate;
 pub(crate) use cone_predicate::exact_cosine;
-pub use data_check::{DataCheck, DataCheckAccumulator, DataSummary};
+pub use data_check::{DataCheck, DataCheckAccumulator, DataSummary, MissingCells};
 pub(crate) use digit_counts::COLUMN_BYTES;
 pub use digit_counts::DigitCounts;
 pub(crate) use distances::sine_outside;

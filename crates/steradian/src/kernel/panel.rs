@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use pulp::Arch;
 
+use crate::config::options::Missing;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 use crate::error::{Error, Result};
@@ -151,13 +152,13 @@ fn safe_root(square: f64, columns: usize, value: impl Fn(usize) -> f64) -> f64 {
     largest * (0..columns).map(|j| (value(j) / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// An error with the first cell of the block that is not finite, if there is one.
-pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
+/// An error with the first cell of the block that is infinite, or missing unless that is permitted, if there is one.
+pub(crate) fn require_finite(block: &Block<'_>, missing: Missing) -> Result<()> {
     each_element!(block, data => {
         for row in 0..data.rows() {
             for column in 0..data.columns() {
                 let x = data.get(row, column).widen();
-                if !x.is_finite() {
+                if x.is_infinite() || (x.is_nan() && missing == Missing::Error) {
                     return Err(Error::NotFinite { value: x, row: block.first() + row, column });
                 }
             }

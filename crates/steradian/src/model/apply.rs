@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::Model;
 use super::diagnosis::{Diagnosis, Flag};
 use super::robust_scores::robust_scores;
+use crate::config::options::Missing;
 use crate::data::block::Block;
 use crate::data::element::ElementType;
 use crate::data::source::{Shape, Source};
@@ -152,7 +153,7 @@ impl Model {
         );
         // A NaN or infinity in a sample makes its sum of squares not finite, whatever the components are.
         if squares.iter().any(|s| !s.is_finite()) {
-            panel::require_finite(block)?;
+            panel::require_finite(block, Missing::Error)?;
         }
         let mut extreme = BTreeMap::new();
         for (row, _) in squares.iter().enumerate().filter(|(_, square)| !panel::is_safe_square(**square)) {
