@@ -64,8 +64,8 @@ class AngularEmbedding(Subspace):
         ``"mad"`` divides each feature by its median absolute deviation, for features in different units.
     screen : {"outlyingness", "cone", "none"} or None, default=None
         The rule that selects the samples of the decomposition: those with a small outlyingness (Stahel-Donoho), those
-        in one cone, or all. None: ``"cone"`` for tae, ``"none"`` for angular, ae and pca; robust, rows and cells start from
-        the outlyingness of rows.
+        in one cone, or all. None: ``"cone"`` for tae, ``"none"`` for angular, ae and pca; robust, rows and cells
+        start from the outlyingness of rows.
     max_angle : float or "auto", default=60.0
         Half-angle of the cone, in degrees, above 0 and at most 90; ``"auto"``: the smallest cone that contains half of
         the samples. This and the next four parameters require a cone.
@@ -85,8 +85,8 @@ class AngularEmbedding(Subspace):
         Detection of bad cells, which are replaced by their expected values during the fit: where that improves the fit,
         always, or never. None: ``"auto"`` for robust, ``"always"`` for cells, ``"never"`` for rows.
     missing : {"use", "drop", "error"}, default="use"
-        Treatment of missing cells: fit the other cells of a row, leave the row out of the fit, or raise an error. Methods
-        ae and tae cannot use such rows and raise an error for ``"use"``, too.
+        Treatment of missing cells: fit the other cells of a row, leave the row out of the fit, or raise an error.
+        Methods ae and tae cannot use such rows and raise an error for ``"use"``, too.
     skew : bool, default=False
         Adjust outlyingness and cutoffs for skewed features; for robust, rows and cells.
     robust_scores : bool or None, default=None
@@ -95,8 +95,8 @@ class AngularEmbedding(Subspace):
         The eigensolver: on the scatter matrix (D x D), on the Gram matrix (n x n), or block Krylov without either
         matrix; for angular, ae, tae and pca. ``"auto"`` is the cheapest by the cost model of the plan.
     tol : float or None, default=None
-        Largest accepted `sine_bound_`. None: 1e-4 for robust, rows and cells, whose statistical error is far larger; 1e-6
-        for the others.
+        Largest accepted `sine_bound_`. None: 1e-4 for robust, rows and cells, whose statistical error is far larger;
+        1e-6 for the others.
     random_state : int, RandomState or None, default=0
         Seed of all random numbers.
     n_jobs : int or None, default=None

@@ -98,9 +98,7 @@ def open(  # noqa: A001
     return with_missing(samples, missing_mask)
 
 
-def read(
-    X: SamplesLike, *, reader: str, minimum: int = 1, missing: str = "use", missing_mask: Any = None
-) -> Samples:
+def read(X: SamplesLike, *, reader: str, minimum: int = 1, missing: str = "use", missing_mask: Any = None) -> Samples:
     """The samples of `X`, at least `minimum`; messages name the `reader`.
 
     `missing` is the treatment of missing cells of a table that is given by its path, see :func:`open`; those of all

@@ -27,8 +27,8 @@ class Diagnosis:
     score_distance : ndarray of shape (samples,)
         Distance within the subspace, in robust standard deviations of the scores.
     orthogonal_distance : ndarray of shape (samples,)
-        Distance to the subspace, in data units (in scaled units with ``scaling="mad"``). For methods that clean cells, and
-        for samples with missing cells, the distance over usable cells, scaled for their number.
+        Distance to the subspace, in data units (in scaled units with ``scaling="mad"``). For methods that clean cells,
+        and for samples with missing cells, the distance over usable cells, scaled for their number.
     angle_degrees : ndarray of shape (samples,)
         Angle between the centered sample and the subspace; NaN at the center.
     flag : ndarray of str, of shape (samples,)

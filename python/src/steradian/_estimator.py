@@ -145,9 +145,9 @@ class Estimator(BaseEstimator):
         if samples.shape[0] < 2:
             dropped = self._n_rows - len(excluded) - samples.shape[0]
             msg = (
-                f"{samples.shape[0]} of {self._n_rows} rows are left ({len(excluded)} excluded, {dropped} dropped because "
-                f"of missing cells) while a minimum of 2 is required by {reader}; exclude fewer rows, or use the rows "
-                'with missing cells: missing="use"'
+                f"{samples.shape[0]} of {self._n_rows} rows are left ({len(excluded)} excluded, {dropped} dropped "
+                f"because of missing cells) while a minimum of 2 is required by {reader}; exclude fewer rows, or use "
+                'the rows with missing cells: missing="use"'
             )
             raise ValueError(msg)
         return samples
@@ -192,7 +192,7 @@ def _require_no_selection(missing_mask: object, exclude: object, missing: str) -
     remedies = {
         "missing_mask": (missing_mask is not None, "set the missing cells of each part to NaN"),
         "exclude": (exclude is not None, "leave these rows out of the parts, for example X[keep]"),
-        'missing="drop"': (missing == "drop", 'leave these rows out of the parts, for example X.dropna()'),
+        'missing="drop"': (missing == "drop", "leave these rows out of the parts, for example X.dropna()"),
     }
     for name, (given, remedy) in remedies.items():
         if given:

@@ -30,8 +30,8 @@ class PCA(Subspace):
     tol : float, default=1e-6
         Largest accepted `sine_bound_`.
     missing : {"error", "use", "drop"}, default="error"
-        Treatment of missing cells: raise an error, as scikit-learn does; least squares on the cells that are present; or
-        leave their rows out of the fit.
+        Treatment of missing cells: raise an error, as scikit-learn does; least squares on the cells that are present;
+        or leave their rows out of the fit.
     solver, random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 

@@ -123,9 +123,10 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             Samples with the features of the fit. The scores of a sample with missing cells, or with bad cells under a
             method that cleans cells, are computed from its usable cells.
         robust_scores : bool, optional
-            Not for ``method="robust"``, ``"rows"`` and ``"cells"``. True: scores by Huber regression over the features, which a few bad cells of a sample do not distort; it is
+            True: scores by Huber regression over the features, which a few bad cells of a sample do not distort; it is
             slower. False: scores by orthogonal projection. None: the default of the model, which is False unless the
-            model was fitted with ``robust_scores=True`` (or ``steradian fit --robust-scores``).
+            model was fitted with ``robust_scores=True`` (or ``steradian fit --robust-scores``). Not for
+            ``method="robust"``, ``"rows"`` and ``"cells"``, whose scores are computed from usable cells.
 
         Returns
         -------
@@ -231,7 +232,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return Diagnosis(self._model, samples, names, self._threads(), self._report(callback), training=training)
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
-        """Classify samples as inliers or outliers by the cutoffs of new rows; see :meth:`fit_predict` for those of a fit.
+        """Classify samples as inliers or outliers by the cutoffs of new rows; :meth:`fit_predict` has those of the fit.
 
         Parameters
         ----------

@@ -60,9 +60,9 @@ def cell_map(
     X : samples
         As for `transform`.
     rows : "worst", "data", int or sequence of int, default="worst"
-        ``"worst"``: at most 40 samples, the worst first: flagged samples by their distances, then the others by their bad
-        cells. An integer: that many of the worst. ``"data"``: all samples in the order of the data. A sequence: the samples
-        of these indices, in this order.
+        ``"worst"``: at most 40 samples, the worst first: flagged samples by their distances, then the others by their
+        bad cells. An integer: that many of the worst. ``"data"``: all samples in the order of the data. A sequence: the
+        samples of these indices, in this order.
     training : bool, default=False
         True: use the cutoffs of the fit's own rows, as in `diagnose`.
     names : sequence, optional
@@ -123,7 +123,9 @@ def _worst(diagnosis: Diagnosis, most: int) -> tuple[npt.NDArray[np.intp], str]:
     badness = np.concatenate(found)
     regular = diagnosis.is_regular
     order = np.lexsort((np.arange(n), -badness, -np.where(regular, 0.0, diagnosis.excess)))[:most]
-    return order, f"Cells of the {len(order)} worst of {n} samples" if len(order) < n else f"Cells of {n} samples, the worst first"
+    if len(order) == n:
+        return order, f"Cells of {n} samples, the worst first"
+    return order, f"Cells of the {len(order)} worst of {n} samples"
 
 
 def _chunks(diagnosis: Diagnosis, selected: npt.NDArray[np.intp], multiple: int = 1) -> list[npt.NDArray[np.intp]]:
@@ -135,7 +137,7 @@ def _chunks(diagnosis: Diagnosis, selected: npt.NDArray[np.intp], multiple: int 
 def _colors(
     diagnosis: Diagnosis, selected: npt.NDArray[np.intp]
 ) -> tuple[npt.NDArray[np.float64], tuple[int, int], tuple[int, int]]:
-    """The color of each block of cells, the samples and features per block, and the numbers of bad and missing cells."""
+    """The color of each block of cells, the samples and features per block, and the counts of bad and missing cells."""
     features = len(diagnosis.feature_names)
     step = _round(-(-len(selected) // MAX_ROWS)), _round(-(-features // MAX_COLUMNS))
     bad = missing = 0
@@ -202,31 +204,16 @@ def _separate(ax: Axes, height: int, width: int) -> None:
 
 def _mark_rows(ax: Axes, diagnosis: Diagnosis, selected: npt.NDArray[np.intp], step: int) -> None:
     """Marks of flagged samples at the left of the map, in the colors of the outlier map."""
+    from matplotlib.transforms import offset_copy
+
+    left = offset_copy(ax.get_yaxis_transform(), fig=ax.figure, x=-7, units="points")
     flags = diagnosis.flag[selected]
+    size = 5.0 if len(selected) <= MAX_LABELS else 2.5
     for flag, (color, marker) in FLAG_STYLES.items():
         at = np.flatnonzero(flags == flag)
-        if flag == "regular" or not at.size:
-            continue
-        across = ax.get_yaxis_transform()
-        ax.plot(
-            np.full(at.size, -6.0),
-            at / step - (0.5 if step > 1 else 0.0),
-            marker,
-            color=color,
-            markersize=4.5 if len(selected) <= MAX_LABELS else 2.0,
-            transform=_left_of(ax, across),
-            clip_on=False,
-        )
-
-
-def _left_of(ax: Axes, across: Any) -> Any:
-    """Points to the right of the left edge of the axes, by data coordinates downwards."""
-    from matplotlib.transforms import Affine2D, ScaledTranslation, blended_transform_factory
-
-    points = Affine2D().scale(1 / 72) + ax.figure.dpi_scale_trans
-    left = blended_transform_factory(points, ax.transData)
-    edge = ScaledTranslation(0, 0, ax.transAxes)
-    return left + blended_transform_factory(edge, Affine2D())
+        if flag != "regular" and at.size:
+            places = (at + 0.5) / step - 0.5
+            ax.plot(np.zeros(at.size), places, marker, color=color, markersize=size, transform=left, clip_on=False)
 
 
 def _label(set_ticks: Any, size: int, step: int, names: list[str]) -> None:
