@@ -136,6 +136,7 @@ impl Data {
             Self::Csv(table) => table.row_names_header(),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.row_names_header(),
+            Self::View(view) => view.of().row_names_header(),
         }
     }
 
@@ -145,6 +146,7 @@ impl Data {
         match self {
             #[cfg(feature = "csv")]
             Self::Csv(table) => table.number_header(),
+            Self::View(view) => view.of().number_header(),
             _ => None,
         }
     }

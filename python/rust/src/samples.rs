@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steradian::data::{Block, BlockData, BlockElement, ElementType, Rows, Shape};
-use steradian::{Result, Source};
+use steradian::data::{Block, BlockData, BlockElement, Element, ElementType, Rows, Shape};
+use steradian::{Error, Result, Source};
 use steradian_io::{ClipLimits, Data, Header, MissingRule, TableOptions};
 
 use crate::checksum::checksum;
@@ -15,6 +16,8 @@ use crate::convert::ConvertedColumns;
 use crate::errors::exception;
 use crate::interruptible;
 use crate::memory::{BorrowedArray, ElementKind};
+use crate::model::new_array;
+use crate::selection::Selection;
 
 /// The most rows of a block.
 const BLOCK_ROWS: usize = 256;
@@ -22,6 +25,12 @@ const BLOCK_ROWS: usize = 256;
 /// Data that the engine can read repeatedly.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
+    table: Arc<Table>,
+    selection: Selection,
+}
+
+/// Where samples are stored, all rows of it.
+struct Table {
     store: SampleStore,
     /// The names of the features, if they are not those of a file.
     names: Option<Vec<String>>,
@@ -94,17 +103,21 @@ impl Samples {
 
     /// A file of any format that the command line reads.
     #[staticmethod]
-    #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false, header=None, max_decoded=None))]
+    #[pyo3(signature = (path, *, columns=None, row_names=false, missing="error", header=None, max_decoded=None))]
     fn from_path(
         py: Python<'_>,
         path: PathBuf,
         columns: Option<Vec<String>>,
         row_names: bool,
-        drop_missing: bool,
+        missing: &str,
         header: Option<bool>,
         max_decoded: Option<u64>,
     ) -> PyResult<Self> {
-        let missing = if drop_missing { MissingRule::Drop } else { MissingRule::Error };
+        let missing = match missing {
+            "drop" => MissingRule::Drop,
+            "use" => MissingRule::Use,
+            _ => MissingRule::Error,
+        };
         let header = header.map_or(Header::Auto, |present| if present { Header::Yes } else { Header::No });
         let options = TableOptions { columns, row_names, missing, header };
         let max_decoded = max_decoded.unwrap_or(ClipLimits::MAX_DECODED);
@@ -117,7 +130,55 @@ impl Samples {
             steradian_io::open_within(path, &options, &limits)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
         };
         let data = interruptible::run_uninterruptible(py, open)?.map_err(exception)?;
-        Ok(Self { store: SampleStore::File(Box::new(data)), names: None, files })
+        Self::named(SampleStore::File(Box::new(data)), None, files)
+    }
+
+    /// The samples with further missing cells: those where a boolean array of their shape is true.
+    fn with_missing(&self, mask: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        if self.selection.is_masked() {
+            return Err(PyValueError::new_err("the samples have a mask of missing cells already; combine the masks"));
+        }
+        let selection = self.selection.clone().with_mask(BorrowedArray::new(mask)?).map_err(exception)?;
+        Ok(Self { table: Arc::clone(&self.table), selection })
+    }
+
+    /// The samples without those of the given indices, which ascend.
+    fn without(&self, rows: Vec<usize>) -> Self {
+        Self { table: Arc::clone(&self.table), selection: self.selection.clone().without(&rows) }
+    }
+
+    /// The rows of the data that are samples; `None` if all of them are.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
+        let widened = |rows: &[usize]| rows.iter().map(|row| *row as u64).collect::<Vec<_>>();
+        self.selection.rows().map(|rows| new_array(py, &widened(rows))).transpose()
+    }
+
+    /// Indices of the samples with a missing cell.
+    #[pyo3(signature = (*, threads=0, callback=None))]
+    fn incomplete(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        callback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<usize>> {
+        let source = self.source();
+        interruptible::run(py, threads, callback, |runner| {
+            let mut found = Vec::new();
+            match source.shape().element {
+                ElementType::U8 | ElementType::U16 => {}
+                _ => runner.for_each_block("missing cells", source, BLOCK_ROWS, |block| {
+                    let incomplete = match block.data() {
+                        BlockData::F32(rows) => incomplete_rows(&rows),
+                        BlockData::F64(rows) => incomplete_rows(&rows),
+                        _ => Vec::new(),
+                    };
+                    found.extend(incomplete.into_iter().map(|row| block.first() + row));
+                    Ok(())
+                })?,
+            }
+            Ok(found)
+        })
     }
 
     /// Number of samples and number of features.
@@ -142,9 +203,9 @@ impl Samples {
     /// The names of the features, if they have names.
     #[getter]
     pub fn feature_names(&self) -> Option<Vec<String>> {
-        match &self.store {
+        match &self.table.store {
             SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
-            _ => self.names.clone(),
+            _ => self.table.names.clone(),
         }
     }
 
@@ -189,7 +250,7 @@ impl Samples {
     /// The rows of a table that were dropped because of a missing cell.
     #[getter]
     fn dropped_rows(&self) -> Vec<usize> {
-        match &self.store {
+        match &self.table.store {
             SampleStore::File(data) => data.dropped_rows().to_vec(),
             _ => Vec::new(),
         }
@@ -199,7 +260,12 @@ impl Samples {
 impl Samples {
     /// The files that the data are read from: a file, or those of memory maps of numpy.
     pub fn files(&self) -> &[PathBuf] {
-        &self.files
+        &self.table.files
+    }
+
+    /// An error with the row of the data in place of the index of the sample.
+    pub fn located(&self, error: Error) -> Error {
+        self.selection.located(error)
     }
 
     /// The source of blocks for the library.
@@ -208,16 +274,54 @@ impl Samples {
     }
 
     fn named(store: SampleStore, names: Option<Vec<String>>, files: Vec<PathBuf>) -> PyResult<Self> {
-        let samples = Self { store, names, files };
-        let (features, names) = (Source::shape(&samples).features, samples.names.as_ref().map(Vec::len));
+        let table = Table { store, names, files };
+        let (features, names) = (table.shape().features, table.names.as_ref().map(Vec::len));
         match names.filter(|names| *names != features) {
             Some(names) => Err(PyValueError::new_err(format!("{names} names were given for {features} features"))),
-            None => Ok(samples),
+            None => Ok(Self { selection: Selection::all(table.shape()), table: Arc::new(table) }),
         }
     }
 }
 
 impl Source for Samples {
+    fn shape(&self) -> &Shape {
+        self.selection.shape()
+    }
+
+    fn feature_name(&self, feature: usize) -> Option<String> {
+        self.table.feature_name(feature)
+    }
+
+    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+        match self.selection.rows() {
+            None => self.table.advise_access(parts, n_threads),
+            // The rows ascend, so that the rows of a part are within the rows of its first and last sample.
+            Some(rows) => {
+                let span = |part: &Range<usize>| match rows.get(part.clone()) {
+                    Some([first, .., last]) => *first..last + 1,
+                    Some([only]) => *only..only + 1,
+                    _ => 0..0,
+                };
+                self.table.advise_access(&parts.iter().map(span).collect::<Vec<_>>(), n_threads);
+            }
+        }
+    }
+
+    fn buffer_bytes(&self, threads: usize) -> u64 {
+        let Shape { samples, features, element, .. } = self.selection.shape();
+        let block = if self.selection.is_all() { 0 } else { BLOCK_ROWS.min(*samples) * features * element.bytes() };
+        self.table.buffer_bytes(threads) + (threads * block) as u64
+    }
+
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        match self.selection.is_all() {
+            true => self.table.visit(rows, visit),
+            false => self.selection.visit(&*self.table, rows, visit),
+        }
+    }
+}
+
+impl Source for Table {
     fn shape(&self) -> &Shape {
         match &self.store {
             SampleStore::Array(_, shape) => shape,
@@ -267,6 +371,11 @@ impl Source for Samples {
             SampleStore::File(data) => data.visit(rows, visit),
         }
     }
+}
+
+/// Indices of the rows with NaN.
+fn incomplete_rows<T: Element>(rows: &Rows<'_, T>) -> Vec<usize> {
+    (0..rows.rows()).filter(|row| (0..rows.columns()).any(|column| rows.get(*row, column).widen().is_nan())).collect()
 }
 
 fn visit_in_place<T: BlockElement>(

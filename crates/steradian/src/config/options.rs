@@ -81,27 +81,6 @@ impl Missing {
     }
 }
 
-/// The treatment of missing cells, which are NaN in the blocks of a source. Infinite cells are always an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Missing {
-    /// The fit uses the cells that are present.
-    Use,
-    /// A missing cell is an error.
-    #[default]
-    Error,
-}
-
-impl Missing {
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Use => "use",
-            Self::Error => "error",
-        }
-    }
-}
-
 /// The scaling of the features before the fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
