@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
@@ -118,6 +118,13 @@ pub(super) fn scalings() -> impl TypedValueParser<Value = Scaling> {
     one_of(vec![
         ("none", "features keep their units", Scaling::None),
         ("mad", "median absolute deviation (MAD) of each feature", Scaling::Mad),
+    ])
+}
+
+pub(super) fn orders() -> impl TypedValueParser<Value = ComponentOrder> {
+    one_of(vec![
+        ("angular", "angular eigenvalue, the largest first", ComponentOrder::Angular),
+        ("variance", "robust variance, the largest first", ComponentOrder::Variance),
     ])
 }
 

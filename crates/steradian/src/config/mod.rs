@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, Loss, Scaling, Weighting};
+pub use options::{Cells, ComponentOrder, Loss, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -45,6 +45,7 @@ pub struct Config {
     pub(crate) seed: u64,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) robust_scores: bool,
+    pub(crate) order: ComponentOrder,
 }
 
 impl Config {
@@ -77,6 +78,7 @@ impl Config {
             seed: 0,
             memory_limit: None,
             robust_scores: false,
+            order: ComponentOrder::Angular,
         }
     }
 
@@ -148,6 +150,11 @@ impl Config {
     /// True if scores under the model are robust by default.
     pub fn robust_scores(&self) -> bool {
         self.robust_scores
+    }
+
+    /// The order of the components.
+    pub fn order(&self) -> ComponentOrder {
+        self.order
     }
 
     /// Names another method and keeps all options: for methods of other crates that run a fit of this one.
@@ -238,6 +245,13 @@ impl Config {
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.memory_limit = bytes.into();
+        self
+    }
+
+    /// Sets the order of the components, for methods on the sphere.
+    #[must_use]
+    pub fn with_order(mut self, order: ComponentOrder) -> Self {
+        self.order = order;
         self
     }
 

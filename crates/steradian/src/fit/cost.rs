@@ -92,7 +92,7 @@ impl Costs<'_> {
     }
 
     pub(super) fn d(&self) -> usize {
-        self.config.n_components.at_most(self.shape)
+        self.config.order.candidates(self.config.n_components.at_most(self.shape), self.shape)
     }
 
     /// Decompositions in all: one, or those of reweighting and of the rounds after the outlyingness screen.
@@ -284,6 +284,7 @@ impl Costs<'_> {
             }
         }
         step("variances and cutoffs", usize::from(!within_gram || self.has_cone()), data);
+        step("order of the components", usize::from(!config.order.is_default()), data);
         steps
     }
 
