@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{ComponentCount, Method, Solver};
-use steradian_io::{ClipLimits, Header, Missing};
+use steradian_io::{ClipLimits, Header, MissingRule};
 
 pub use self::values::{CenterChoice, MapRows};
 use self::values::{
@@ -146,6 +146,12 @@ pub struct PlanArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Treatment of missing cells.
+    #[command(flatten)]
+    pub missing: MissingArgs,
+    /// Rows and cells that take no part.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
     /// Limit of decoding.
     #[command(flatten)]
     pub decoding: DecodingArgs,
@@ -188,6 +194,12 @@ pub struct FitArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Treatment of missing cells.
+    #[command(flatten)]
+    pub missing: MissingArgs,
+    /// Rows and cells that take no part.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
     /// Limit of decoding.
     #[command(flatten)]
     pub decoding: DecodingArgs,
@@ -222,7 +234,7 @@ pub struct FitOptions {
     /// Reconstructions are in the units of the data.
     #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
     pub scaling: Scaling,
-    /// Number of projection directions [robust, cells only] [default: 250]
+    /// Number of projection directions [robust, cells, rows only] [default: 250]
     ///
     /// The outlyingness screen projects the samples onto each of them.
     #[arg(long, alias = "directions", value_name = "N")]
@@ -311,9 +323,35 @@ pub struct TableArgs {
     /// `auto` takes it for a header if one of its cells is text. A header of numbers, such as wavelengths, needs `yes`.
     #[arg(long, value_name = "RULE", default_value = "auto", value_parser = header())]
     pub header: Header,
-    /// Treatment of rows with missing cells
-    #[arg(long, value_name = "RULE", default_value = "error", value_parser = missing())]
-    pub missing: Missing,
+}
+
+/// Treatment of missing cells.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Missing cells")]
+pub struct MissingArgs {
+    /// Treatment of missing cells: NaN, empty cells and nulls
+    ///
+    /// Infinite cells are always errors. [default: use for robust, cells, rows, angular, pca; else error]
+    #[arg(long, value_name = "RULE", value_parser = missing())]
+    pub missing: Option<MissingRule>,
+}
+
+/// Rows and cells that take no part in a fit.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Missing cells")]
+pub struct SelectionArgs {
+    /// Mask of missing cells: .npy of bool, one value per cell
+    ///
+    /// true marks a missing cell, for data that cannot contain NaN. An array of uint8 has 0 and 1. uint8 and uint16 data are
+    /// read as float32 then.
+    #[arg(long, value_name = "MASK.npy")]
+    pub missing_mask: Option<PathBuf>,
+    /// Rows that take no part in the fit: .npy of bool, or of indices
+    ///
+    /// One bool per row of the data, true for an excluded row, or indices of rows from 0. The support of the model counts all
+    /// rows.
+    #[arg(long, value_name = "ROWS.npy")]
+    pub exclude: Option<PathBuf>,
 }
 
 /// Limit of decoding images and videos.
@@ -357,6 +395,9 @@ pub struct ApplyArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Treatment of missing cells.
+    #[command(flatten)]
+    pub missing: MissingArgs,
     /// Limit of decoding.
     #[command(flatten)]
     pub decoding: DecodingArgs,
@@ -450,6 +491,9 @@ pub struct OutliersArgs {
     /// Options of tables.
     #[command(flatten)]
     pub table: TableArgs,
+    /// Treatment of missing cells.
+    #[command(flatten)]
+    pub missing: MissingArgs,
     /// Limit of decoding.
     #[command(flatten)]
     pub decoding: DecodingArgs,

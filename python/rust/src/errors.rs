@@ -57,8 +57,16 @@ fn message(error: &Error) -> String {
         Error::OutOfMemory { .. } => {
             "use fewer rows, fewer threads (n_jobs), or a path to a file, which is read block by block".to_owned()
         }
-        Error::NotFinite { .. } => "remove or impute such cells".to_owned(),
-        Error::MissingCell { .. } => "use steradian.open(path, missing=\"drop\") to skip such rows".to_owned(),
+        Error::NotFinite { value, .. } if value.is_nan() => {
+            "remove or impute such cells, or use a method with missing=\"use\"".to_owned()
+        }
+        Error::NotFinite { .. } => {
+            "remove or correct such cells, or make them NaN for a method with missing=\"use\"".to_owned()
+        }
+        Error::MissingCell { .. } => {
+            "use steradian.open(path, missing=\"drop\") to skip such rows, or missing=\"use\" to keep their other cells"
+                .to_owned()
+        }
         Error::NotNumeric { numeric, row_names, .. } => columns_hint(numeric, *row_names),
         Error::OverDecoded { .. } => "use steradian.open(path, max_decoded=...) to allow more".to_owned(),
         _ => return error.to_string(),

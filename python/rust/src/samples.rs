@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use steradian::data::{Block, BlockData, BlockElement, ElementType, Rows, Shape};
 use steradian::{Result, Source};
-use steradian_io::{ClipLimits, Data, Header, Missing, TableOptions};
+use steradian_io::{ClipLimits, Data, Header, MissingRule, TableOptions};
 
 use crate::checksum::checksum;
 use crate::convert::ConvertedColumns;
@@ -104,7 +104,7 @@ impl Samples {
         header: Option<bool>,
         max_decoded: Option<u64>,
     ) -> PyResult<Self> {
-        let missing = if drop_missing { Missing::Drop } else { Missing::Error };
+        let missing = if drop_missing { MissingRule::Drop } else { MissingRule::Error };
         let header = header.map_or(Header::Auto, |present| if present { Header::Yes } else { Header::No });
         let options = TableOptions { columns, row_names, missing, header };
         let max_decoded = max_decoded.unwrap_or(ClipLimits::MAX_DECODED);

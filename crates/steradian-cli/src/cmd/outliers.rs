@@ -46,7 +46,8 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
         require_cell_scales(&model, option)?;
     }
     let work = Session::begin(args.threads)?;
-    let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+    let data =
+        work.open(&args.data, &args.table.options(args.missing.rule(model.config.missing())), &args.decoding.limits())?;
     model.check_features(&data)?;
     let kind = cutoff_kind(args.training, &model, &data)?;
     let feature_label = |feature: usize| feature_label(feature, &model, &data);

@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, ComponentOrder, Loss, Scaling, Weighting};
+pub use options::{Cells, ComponentOrder, Loss, Missing, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -38,6 +38,7 @@ pub struct Config {
     pub(crate) weighting: Weighting,
     pub(crate) loss: Loss,
     pub(crate) cells: Cells,
+    pub(crate) missing: Missing,
     pub(crate) scaling: Scaling,
     pub(crate) solver: Solver,
     pub(crate) tolerance: f64,
@@ -57,23 +58,28 @@ impl Config {
             Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::None),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::None),
-            Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
+            Method::Robust | Method::Cells | Method::Rows => (Center::Mean, outlyingness),
         };
-        let sine = matches!(method, Method::Robust | Method::Cells);
         Self {
             method,
             n_components: n_components.into(),
             center,
             screen,
             weighting: match method {
-                Method::Pca | Method::Other(_) => Weighting::Uniform,
-                _ => Weighting::InverseNorm,
+                Method::Ae | Method::Tae | Method::Angular => Weighting::InverseNorm,
+                _ => Weighting::Uniform,
             },
-            loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
-            cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
+            loss: if method.is_cellwise() { Loss::Student } else { Loss::SquaredCosine },
+            cells: match method {
+                Method::Robust => Cells::Auto,
+                Method::Cells => Cells::Always,
+                _ => Cells::Never,
+            },
+            missing: method.missing(),
             scaling: Scaling::None,
             solver: Solver::Auto,
-            tolerance: 1e-6,
+            // Statistical errors are far larger than this bound on the numerical error.
+            tolerance: if method.is_cellwise() { 1e-4 } else { 1e-6 },
             other: BTreeMap::new(),
             seed: 0,
             memory_limit: None,
@@ -115,6 +121,11 @@ impl Config {
     /// The treatment of cellwise outliers.
     pub fn cells(&self) -> Cells {
         self.cells
+    }
+
+    /// The treatment of missing cells.
+    pub fn missing(&self) -> Missing {
+        self.missing
     }
 
     /// The scaling of the features before the fit.
@@ -203,6 +214,13 @@ impl Config {
     #[must_use]
     pub fn with_cells(mut self, cells: Cells) -> Self {
         self.cells = cells;
+        self
+    }
+
+    /// Sets the treatment of missing cells.
+    #[must_use]
+    pub fn with_missing(mut self, missing: Missing) -> Self {
+        self.missing = missing;
         self
     }
 

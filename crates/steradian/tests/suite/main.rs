@@ -20,6 +20,7 @@ mod identities;
 mod memory;
 mod merge_laws;
 mod messages;
+mod missing;
 mod plan;
 mod precision;
 mod robust;
