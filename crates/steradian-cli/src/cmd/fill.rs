@@ -20,13 +20,13 @@ use crate::terminal;
 
 /// Fills the cells of all samples and writes the output and the mask.
 pub fn run(args: &FillArgs) -> CommandResult {
+    let outputs: Vec<OutputPath<'_>> =
+        [&args.output].into_iter().chain(&args.mask).map(|path| OutputPath::File(path)).collect();
+    check_outputs(&[&args.model, &args.data], &outputs)?;
     let format = FillFormat::of(&args.output)?;
     if let Some(mask) = args.mask.as_deref().filter(|mask| extension(mask).as_deref() != Some("npy")) {
         return Err(unsupported(mask, ".npy").into());
     }
-    let outputs: Vec<OutputPath<'_>> =
-        [&args.output].into_iter().chain(&args.mask).map(|path| OutputPath::File(path)).collect();
-    check_outputs(&[&args.model, &args.data], &outputs)?;
     let model = files::read_model(&args.model)?;
     if args.bad_cells {
         require_cell_scales(&model, "--bad-cells")?;
