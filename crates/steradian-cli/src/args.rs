@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{ComponentCount, Method, Solver};
 use steradian_io::{ClipLimits, Header, MissingRule};
 
 pub use self::values::{CenterChoice, MapRows};
 use self::values::{
     center, clip_methods, cosines, face_methods, frame_range, header, map_rows, max_angle, methods, missing,
-    n_components, parse_size, scalings, seconds, solvers, ties,
+    n_components, orders, parse_size, scalings, seconds, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
@@ -234,11 +234,17 @@ pub struct FitOptions {
     /// Reconstructions are in the units of the data.
     #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
     pub scaling: Scaling,
-    /// Number of projection directions [robust, cells only] [default: 250]
+    /// Number of projection directions [robust, cells, rows only] [default: 250]
     ///
     /// The outlyingness screen projects the samples onto each of them.
     #[arg(long, alias = "directions", value_name = "N")]
     pub n_directions: Option<usize>,
+    /// Order of the components [angular, ae, tae only]
+    ///
+    /// `variance` computes eight more eigenvectors and takes those of the largest robust variance: samples on a line, which
+    /// have a large angular eigenvalue, are then no component.
+    #[arg(long, value_name = "ORDER", default_value = "angular", value_parser = orders())]
+    pub order: ComponentOrder,
     /// Make robust scores the default for this model
     ///
     /// `transform` and `reconstruct` then compute the scores by Huber regression.
@@ -325,7 +331,7 @@ pub struct TableArgs {
 pub struct MissingArgs {
     /// Treatment of missing cells: NaN, empty cells and nulls
     ///
-    /// Infinite cells are always errors. [default: use for robust, cells, angular, pca; else error]
+    /// Infinite cells are always errors. [default: use for robust, cells, rows, angular, pca; else error]
     #[arg(long, value_name = "RULE", value_parser = missing())]
     pub missing: Option<MissingRule>,
 }

@@ -32,7 +32,7 @@ pub fn require_cell_scales(model: &Model, option: &str) -> Result<()> {
 
 /// True if the model classifies cells.
 pub fn has_cell_scales(model: &Model) -> bool {
-    model.diagnostics.cells.is_some()
+    model.diagnostics.cellwise.is_some()
 }
 
 /// Name of a flag in tables.

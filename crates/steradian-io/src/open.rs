@@ -151,6 +151,16 @@ impl Data {
         }
     }
 
+    /// True for a text table.
+    pub fn is_text(&self) -> bool {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(_) => true,
+            Self::View(view) => view.of().is_text(),
+            _ => false,
+        }
+    }
+
     /// Index of the row of a sample in the file, from 0; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {

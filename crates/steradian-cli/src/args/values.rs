@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
@@ -50,7 +50,7 @@ pub(super) fn methods() -> impl TypedValueParser<Value = Method> {
     one_of(named(METHODS.iter().chain(&BASELINES)))
 }
 
-static METHODS: [Method; 6] = Method::ALL;
+static METHODS: [Method; 7] = Method::ALL;
 
 fn named(methods: impl Iterator<Item = &'static Method>) -> Vec<(&'static str, &'static str, Method)> {
     methods.map(|m| (m.name(), method_help(*m), *m)).collect()
@@ -60,10 +60,11 @@ fn named(methods: impl Iterator<Item = &'static Method>) -> Vec<(&'static str, &
 fn method_help(method: Method) -> &'static str {
     match method {
         Method::Robust => {
-            "Stahel-Donoho screening, spatial median, then IRLS on the sum of sines (spherical fast median subspace). \
-             Breakdown point close to 50 %."
+            "For bad rows, bad cells and missing cells at once: a multivariate t model of the usable cells. Breakdown \
+             point close to 50 % for rows."
         }
-        Method::Cells => "`robust` plus detection and imputation of cellwise outliers (wrapping start).",
+        Method::Cells => "`robust` that always detects bad cells.",
+        Method::Rows => "`robust` that never detects bad cells.",
         Method::Angular => {
             "Spherical PCA: eigenvectors of the spatial sign covariance matrix about the spatial median \
              (Locantore et al. 1999)."
@@ -118,6 +119,13 @@ pub(super) fn scalings() -> impl TypedValueParser<Value = Scaling> {
     one_of(vec![
         ("none", "features keep their units", Scaling::None),
         ("mad", "median absolute deviation (MAD) of each feature", Scaling::Mad),
+    ])
+}
+
+pub(super) fn orders() -> impl TypedValueParser<Value = ComponentOrder> {
+    one_of(vec![
+        ("angular", "angular eigenvalue, the largest first", ComponentOrder::Angular),
+        ("variance", "robust variance, the largest first", ComponentOrder::Variance),
     ])
 }
 

@@ -6,7 +6,7 @@ use steradian::data::{Block, ElementType};
 use steradian::model::FilledRows;
 use steradian::{Model, Result, Source};
 use steradian_io::{
-    AtomicFile, Data, NpyWriter, OutputPath, TableFormat, TableNames, TableWriter, check_outputs, commit,
+    AtomicFile, Data, MissingRule, NpyWriter, OutputPath, TableFormat, TableNames, TableWriter, check_outputs, commit,
 };
 
 use crate::apply::sides;
@@ -20,19 +20,19 @@ use crate::terminal;
 
 /// Fills the cells of all samples and writes the output and the mask.
 pub fn run(args: &FillArgs) -> CommandResult {
+    let outputs: Vec<OutputPath<'_>> =
+        [&args.output].into_iter().chain(&args.mask).map(|path| OutputPath::File(path)).collect();
+    check_outputs(&[&args.model, &args.data], &outputs)?;
     let format = FillFormat::of(&args.output)?;
     if let Some(mask) = args.mask.as_deref().filter(|mask| extension(mask).as_deref() != Some("npy")) {
         return Err(unsupported(mask, ".npy").into());
     }
-    let outputs: Vec<OutputPath<'_>> =
-        [&args.output].into_iter().chain(&args.mask).map(|path| OutputPath::File(path)).collect();
-    check_outputs(&[&args.model, &args.data], &outputs)?;
     let model = files::read_model(&args.model)?;
     if args.bad_cells {
         require_cell_scales(&model, "--bad-cells")?;
     }
     let work = Session::begin(args.threads)?;
-    let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+    let data = work.open(&args.data, &args.table.options(MissingRule::Use), &args.decoding.limits())?;
     model.check_features(&data)?;
     let mut warnings = notes(&data);
     work.begin_writing();
@@ -95,11 +95,9 @@ impl FillOutput {
                 Ok(Self::Npy(NpyWriter::create(path, element, &sides(shape))?))
             }
             FillFormat::Table(format) => {
-                let columns = match data {
-                    // A text table without a header stays one.
-                    Data::Csv(table) => table.feature_names().map(<[String]>::to_vec),
-                    other => other.feature_names().map(<[String]>::to_vec).or_else(|| model.feature_names.clone()),
-                };
+                let own = data.feature_names().map(<[String]>::to_vec);
+                // A text table without a header stays one.
+                let columns = if data.is_text() { own } else { own.or_else(|| model.feature_names.clone()) };
                 let names = TableNames { columns, row_names: data.row_names_header().map(str::to_owned) };
                 Ok(Self::Table(TableWriter::create(path, format, shape.features, &names)?))
             }

@@ -31,13 +31,13 @@ const NAMED_ROWS: usize = 60;
 
 /// Flags all samples; prints the most extreme ones, writes all.
 pub fn run(args: &OutliersArgs) -> CommandResult {
-    let plot = with_format(args.plot.as_deref(), Format::of)?;
-    let cell_map = with_format(args.cell_map.as_deref(), Format::of)?;
-    let cells = with_format(args.cells.as_deref(), CellsFormat::of)?;
     let outputs: Vec<&PathBuf> =
         args.output.iter().chain(&args.plot).chain(&args.cells).chain(&args.cell_map).collect();
     let checked: Vec<OutputPath<'_>> = outputs.iter().map(|path| OutputPath::File(path)).collect();
     check_outputs(&[&args.model, &args.data], &checked)?;
+    let plot = with_format(args.plot.as_deref(), Format::of)?;
+    let cell_map = with_format(args.cell_map.as_deref(), Format::of)?;
+    let cells = with_format(args.cells.as_deref(), CellsFormat::of)?;
     let model = files::read_model(&args.model)?;
     for (option, _) in [("--cells", args.cells.is_some()), ("--cell-map", args.cell_map.is_some())]
         .into_iter()

@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, Loss, Missing, Scaling, Weighting};
+pub use options::{Cells, ComponentOrder, Loss, Missing, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -47,6 +47,7 @@ pub struct Config {
     pub(crate) seed: u64,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) robust_scores: bool,
+    pub(crate) order: ComponentOrder,
 }
 
 impl Config {
@@ -85,6 +86,7 @@ impl Config {
             seed: 0,
             memory_limit: None,
             robust_scores: false,
+            order: ComponentOrder::Angular,
         }
     }
 
@@ -166,6 +168,11 @@ impl Config {
     /// True if scores under the model are robust by default.
     pub fn robust_scores(&self) -> bool {
         self.robust_scores
+    }
+
+    /// The order of the components.
+    pub fn order(&self) -> ComponentOrder {
+        self.order
     }
 
     /// Names another method and keeps all options: for methods of other crates that run a fit of this one.
@@ -270,6 +277,13 @@ impl Config {
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.memory_limit = bytes.into();
+        self
+    }
+
+    /// Sets the order of the components, for methods on the sphere.
+    #[must_use]
+    pub fn with_order(mut self, order: ComponentOrder) -> Self {
+        self.order = order;
         self
     }
 

@@ -81,6 +81,43 @@ impl Missing {
     }
 }
 
+/// The order of the components of methods on the sphere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComponentOrder {
+    /// By angular eigenvalue, the largest first.
+    #[default]
+    Angular,
+    /// By robust variance, the largest first, among more candidates than components.
+    Variance,
+}
+
+impl ComponentOrder {
+    /// Candidates beyond the number of components.
+    const MORE: usize = 8;
+
+    /// The name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Angular => "angular",
+            Self::Variance => "variance",
+        }
+    }
+
+    /// The number of eigenvectors that are computed for `d` components of data of this shape.
+    pub(crate) fn candidates(self, d: usize, shape: &Shape) -> usize {
+        match self {
+            Self::Angular => d,
+            Self::Variance => (d + Self::MORE).min(shape.samples).min(shape.features).max(d),
+        }
+    }
+
+    /// True for the order that a fit has by default.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The scaling of the features before the fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

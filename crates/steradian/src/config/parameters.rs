@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Config;
 use super::method::Method;
-use super::options::{Cells, Center, ComponentCount, Loss, Missing, Scaling, Solver, Weighting};
+use super::options::{Cells, Center, ComponentCount, ComponentOrder, Loss, Missing, Scaling, Solver, Weighting};
 use super::screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
 // Here rather than by attributes of `Config`, so that the configuration does not depend on its serialized form.
@@ -46,6 +46,8 @@ struct Parameters {
     tol: f64,
     seed: u64,
     robust_scores: bool,
+    #[serde(default, skip_serializing_if = "ComponentOrder::is_default")]
+    order: ComponentOrder,
     #[serde(flatten)]
     cone: ConeParameters,
     #[serde(flatten)]
@@ -173,6 +175,7 @@ impl From<Config> for Parameters {
             tol: config.tolerance,
             seed: config.seed,
             robust_scores: config.robust_scores,
+            order: config.order,
             cone,
             outlyingness,
             other: config.other,
@@ -232,6 +235,7 @@ impl TryFrom<Parameters> for Config {
             seed: parameters.seed,
             memory_limit: None,
             robust_scores: parameters.robust_scores,
+            order: parameters.order,
         })
     }
 }
@@ -270,6 +274,7 @@ mod tests {
                 .with_robust_scores(true),
             Config::new(Method::Cells, ComponentCount::Auto).with_scaling(Scaling::Mad).with_tolerance(1e-9),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)).with_center(Center::Given(vec![1.5, -2.0])),
+            Config::new(Method::Angular, 2).with_order(ComponentOrder::Variance),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(narrow)).with_solver(Solver::Gram),
             Config::new(Method::Robust, 1).with_screen(Screen::Outlyingness(pairs)).with_center(Center::None),
             Config::new(Method::Pca, 1).with_missing(Missing::Error),

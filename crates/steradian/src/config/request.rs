@@ -86,6 +86,7 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
             format!("the tolerance is {}; expected a number between 0 and 1", config.tolerance),
         ));
     }
+    check_order(config)?;
     check_center(&config.center, features)
 }
 
@@ -140,6 +141,21 @@ fn check_count(n_components: ComponentCount, most: usize) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::invalid_parameter("n_components", problem))
+}
+
+fn check_order(config: &Config) -> Result<()> {
+    let on_the_sphere = config.weighting == Weighting::InverseNorm && config.loss == Loss::SquaredCosine;
+    if config.order.is_default() || on_the_sphere {
+        return Ok(());
+    }
+    Err(Error::invalid_parameter(
+        "order",
+        format!(
+            "order = {} applies to methods with angular eigenvalues, not to {}; use the method angular, ae or tae",
+            config.order.name(),
+            config.method.name()
+        ),
+    ))
 }
 
 fn check_center(center: &Center, features: usize) -> Result<()> {

@@ -87,7 +87,7 @@ impl Costs<'_> {
     }
 
     pub(super) fn d(&self) -> usize {
-        self.config.n_components.at_most(self.shape)
+        self.config.order.candidates(self.config.n_components.at_most(self.shape), self.shape)
     }
 
     /// True for the robust estimator, which has a plan of its own.
@@ -268,6 +268,7 @@ impl Costs<'_> {
             }
         }
         step("variances and cutoffs", usize::from(!within_gram || self.has_cone()), data);
+        step("order of the components", usize::from(!config.order.is_default()), data);
         steps
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod builder;
 pub(crate) mod component_count;
+pub(crate) mod component_order;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
 pub(crate) mod fit_identity;
@@ -35,6 +36,7 @@ use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::RemoteSource;
 use assemble::Embedding;
+use component_order::embed;
 pub use assemble::{FittedSubspace, assemble};
 pub use cost::PlanStep;
 pub use fit_identity::{FileStamp, FitIdentity};
@@ -42,7 +44,6 @@ pub use peak_memory::program_bytes;
 use plan::Plan;
 pub use plan::threads_within;
 pub use screening::{FittedScreen, screen};
-use stages::embed;
 use total_variance::is_classical;
 pub use units::{FitUnits, in_units};
 
