@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+mod cellwise;
 pub mod center;
 mod codec;
 pub mod config;
@@ -56,6 +57,7 @@ pub mod model;
 mod numeric;
 pub mod remote;
 mod screen;
+mod search;
 pub mod solver;
 
 pub use config::Config;

@@ -9,7 +9,7 @@ use steradian::config::{Angle, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
-use steradian_io::{Header, Missing};
+use steradian_io::{Header, MissingRule};
 
 use crate::cmd::shadows::FILL;
 
@@ -20,6 +20,17 @@ pub enum CenterChoice {
     Named(Center),
     /// A .npy file with one value per feature.
     File(PathBuf),
+}
+
+/// The rows of a cell map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapRows {
+    /// The rows with the largest orthogonal distance, as many as have space for a name.
+    Worst,
+    /// All rows in data order.
+    Data,
+    /// This many rows with the largest orthogonal distance.
+    Count(usize),
 }
 
 /// A parser of names with help texts; each name stands for a value.
@@ -118,10 +129,11 @@ pub(super) fn header() -> impl TypedValueParser<Value = Header> {
     ])
 }
 
-pub(super) fn missing() -> impl TypedValueParser<Value = Missing> {
+pub(super) fn missing() -> impl TypedValueParser<Value = MissingRule> {
     one_of(vec![
-        ("error", "reject the table and report the first missing cell", Missing::Error),
-        ("drop", "drop such rows", Missing::Drop),
+        ("use", "use the other cells of such rows", MissingRule::Use),
+        ("drop", "drop such rows", MissingRule::Drop),
+        ("error", "reject the data and report the first missing cell", MissingRule::Error),
     ])
 }
 
@@ -142,6 +154,16 @@ pub(super) fn center(text: &str) -> Result<CenterChoice, String> {
         Some(center) => Ok(CenterChoice::Named(center)),
         None if text.to_lowercase().ends_with(".npy") => Ok(CenterChoice::File(text.into())),
         None => Err("expected mean, median, spatial-median, none, or a .npy file".into()),
+    }
+}
+
+/// The rows of a cell map: `worst`, `data`, or a number of worst rows.
+pub(super) fn map_rows(text: &str) -> Result<MapRows, String> {
+    match (text, text.parse::<usize>()) {
+        ("worst", _) => Ok(MapRows::Worst),
+        ("data", _) => Ok(MapRows::Data),
+        (_, Ok(count)) if count > 0 => Ok(MapRows::Count(count)),
+        _ => Err("expected worst, data, or a number of rows >= 1".into()),
     }
 }
 
@@ -201,6 +223,16 @@ mod tests {
         assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
         for bad in ["", "-1", "NaN", "inf", "1e30", "5s"] {
             assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rows_of_a_map_are_a_name_or_a_number() {
+        assert_eq!(map_rows("worst"), Ok(MapRows::Worst));
+        assert_eq!(map_rows("data"), Ok(MapRows::Data));
+        assert_eq!(map_rows("40"), Ok(MapRows::Count(40)));
+        for bad in ["0", "-1", "all", "", "1.5"] {
+            assert!(map_rows(bad).is_err(), "{bad}");
         }
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod created_folders;
 pub(crate) mod marker;
 pub(crate) mod output_folder;
 pub(crate) mod record;
+pub(crate) mod table_writer;
 pub(crate) mod temporary;
 pub(crate) mod write;
 

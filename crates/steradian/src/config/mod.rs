@@ -57,24 +57,28 @@ impl Config {
             Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::None),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::None),
-            Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
+            Method::Robust | Method::Cells | Method::Rows => (Center::Mean, outlyingness),
         };
-        let sine = matches!(method, Method::Robust | Method::Cells);
         Self {
             method,
             n_components: n_components.into(),
             center,
             screen,
             weighting: match method {
-                Method::Pca | Method::Other(_) => Weighting::Uniform,
-                _ => Weighting::InverseNorm,
+                Method::Ae | Method::Tae | Method::Angular => Weighting::InverseNorm,
+                _ => Weighting::Uniform,
             },
-            loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
-            cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
+            loss: if method.is_cellwise() { Loss::Student } else { Loss::SquaredCosine },
+            cells: match method {
+                Method::Robust => Cells::Auto,
+                Method::Cells => Cells::Always,
+                _ => Cells::Never,
+            },
             missing: method.missing(),
             scaling: Scaling::None,
             solver: Solver::Auto,
-            tolerance: 1e-6,
+            // Statistical errors are far larger than this bound on the numerical error.
+            tolerance: if method.is_cellwise() { 1e-4 } else { 1e-6 },
             other: BTreeMap::new(),
             seed: 0,
             memory_limit: None,

@@ -40,18 +40,45 @@ impl Center {
 pub enum Loss {
     /// Minus the sum of squared cosines to the subspace: one decomposition (AE, and PCA when weights are uniform).
     SquaredCosine,
-    /// The sum of sines: a few reweighted decompositions; samples far from the subspace get less weight (AE-1).
+    /// The sum of sines, of models that older versions have written; it is not fitted.
     Sine,
+    /// The likelihood of a multivariate t distribution over usable cells: bad rows, bad cells and missing cells.
+    Student,
 }
 
 /// The treatment of cellwise outliers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cells {
+    /// Bad cells are detected where that improves the fit.
+    Auto,
+    /// Bad cells are always detected, and replaced by their expected values.
+    #[serde(alias = "clean")]
+    Always,
     /// Cells are used as they are.
-    Keep,
-    /// Outlying cells are replaced by their reconstruction, and the fit is repeated.
-    Clean,
+    #[serde(alias = "keep")]
+    Never,
+}
+
+/// The treatment of missing cells, which are NaN in the blocks of a source. Infinite cells are always an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Missing {
+    /// The fit uses the cells that are present.
+    Use,
+    /// A missing cell is an error.
+    #[default]
+    Error,
+}
+
+impl Missing {
+    /// The name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Use => "use",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// The treatment of missing cells, which are NaN in the blocks of a source. Infinite cells are always an error.

@@ -63,8 +63,8 @@ pub(crate) fn count_missing(block: &Block<'_>, row: usize, counts: &mut [u64]) -
         for (column, count) in counts.iter_mut().enumerate() {
             *count += u64::from(data.get(row, column).is_missing());
         }
-        (0..data.columns()).find(|&column| data.get(row, column).is_missing())
-    })
+    });
+    block.first_missing(row)
 }
 
 #[inline(always)]
