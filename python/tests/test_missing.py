@@ -45,7 +45,7 @@ def angle(components: np.ndarray, seed: int = 0) -> float:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_missing_cells_are_used(method: str, dtype: str) -> None:
-    X, bad, missing, clean = troubled()
+    X, _, missing, clean = troubled()
     X = np.where(missing, np.nan, clean).astype(dtype)
     model = AngularEmbedding(2, method=method).fit(X)
     assert angle(model.components_) < 3
@@ -112,7 +112,7 @@ def test_treatments_of_missing_cells(kind: type, missing: str) -> None:
 )
 def test_methods_without_missing_cells(estimator: AngularEmbedding) -> None:
     X, _, _, clean = troubled()
-    with pytest.raises(ValueError, match='NaN at row .*; remove or impute missing cells, or use missing="use"'):
+    with pytest.raises(ValueError, match=r'NaN at row .*; remove or impute missing cells, or use missing="use"'):
         estimator.fit(X)
     assert not estimator.__sklearn_tags__().input_tags.allow_nan
     estimator.fit(clean)
@@ -122,7 +122,7 @@ def test_methods_without_missing_cells(estimator: AngularEmbedding) -> None:
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_infinite_cells_are_errors(value: float) -> None:
-    X, _, missing, _ = troubled()
+    X, _, _, _ = troubled()
     model = AngularEmbedding(2).fit(X)
     X[17, 2] = value
     for use in (AngularEmbedding(2).fit, model.transform, model.diagnose, model.impute, model.predict):
@@ -381,7 +381,7 @@ def test_rows_and_features_without_any_number() -> None:
     assert not model.support_[20]
     assert np.isfinite(model.transform(X)).all()
     assert np.isfinite(model.impute(X)).all()
-    with pytest.raises(ValueError, match="(no|without any|without a) number"):
+    with pytest.raises(ValueError, match=r"(no|without any|without a) number"):
         AngularEmbedding(2).fit(np.full((20, 4), np.nan))
 
 
