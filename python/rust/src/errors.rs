@@ -80,7 +80,7 @@ fn in_python(parameter: Option<&str>, problem: &str) -> String {
     match parameter {
         Some("tolerance") => problem.replacen("the tolerance is", "tol =", 1).replacen("tolerance", "tol", 1),
         Some("pivot_search" | "exact") => problem.replacen("use successive elimination", "use exact=False", 1),
-        _ => problem.replacen("cells = keep", "cells=\"never\"", 1),
+        _ => problem.to_owned(),
     }
 }
 

@@ -410,6 +410,16 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (model, source) = (&self.0, samples.source());
         model.check_features(source).map_err(exception)?;
+        if let (Some(given), true) = (robust_scores, model.diagnostics.cellwise.is_some()) {
+            return Err(exception(Error::invalid_parameter(
+                "robust_scores",
+                format!(
+                    "robust_scores = {} is not supported by method {}, whose scores are those of usable cells; leave it at None",
+                    if given { "True" } else { "False" },
+                    model.method().name()
+                ),
+            )));
+        }
         let width = model.n_components();
         let robust = robust_scores.unwrap_or(model.config.robust_scores());
         let scores = interruptible::run(py, threads, callback, |runner| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steradian::data::{Block, BlockData, BlockElement, Element, ElementType, Rows, Shape};
+use steradian::data::{Block, BlockData, BlockElement, Element, ElementType, Rows, Shape, View};
 use steradian::{Error, Result, Source};
 use steradian_io::{ClipLimits, Data, Header, MissingRule, TableOptions};
 
@@ -17,7 +17,7 @@ use crate::errors::exception;
 use crate::interruptible;
 use crate::memory::{BorrowedArray, ElementKind};
 use crate::model::new_array;
-use crate::selection::Selection;
+use crate::selection::{Mask, Selection};
 
 /// The most rows of a block.
 const BLOCK_ROWS: usize = 256;
@@ -25,8 +25,17 @@ const BLOCK_ROWS: usize = 256;
 /// Data that the engine can read repeatedly.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
-    table: Arc<Table>,
-    selection: Selection,
+    selection: Selection<SharedTable>,
+}
+
+/// A table that several selections share.
+#[derive(Clone)]
+struct SharedTable(Arc<Table>);
+
+impl SharedTable {
+    fn inner(&self) -> &dyn Source {
+        &*self.0
+    }
 }
 
 /// Where samples are stored, all rows of it.
@@ -133,18 +142,15 @@ impl Samples {
         Self::named(SampleStore::File(Box::new(data)), None, files)
     }
 
-    /// The samples with further missing cells: those where a boolean array of their shape is true.
+    /// The samples with the missing cells of a boolean array of their shape.
     fn with_missing(&self, mask: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
-        if self.selection.is_masked() {
-            return Err(PyValueError::new_err("the samples have a mask of missing cells already; combine the masks"));
-        }
-        let selection = self.selection.clone().with_mask(BorrowedArray::new(mask)?).map_err(exception)?;
-        Ok(Self { table: Arc::clone(&self.table), selection })
+        let mask = Mask::new(BorrowedArray::new(mask)?).map_err(exception)?;
+        Ok(Self { selection: self.selection.with_mask(mask).map_err(exception)? })
     }
 
     /// The samples without those of the given indices, which ascend.
-    fn without(&self, rows: Vec<usize>) -> Self {
-        Self { table: Arc::clone(&self.table), selection: self.selection.clone().without(&rows) }
+    fn without(&self, rows: Vec<usize>) -> PyResult<Self> {
+        Ok(Self { selection: self.selection.without(&rows).map_err(exception)? })
     }
 
     /// The rows of the data that are samples; `None` if all of them are.
@@ -203,9 +209,9 @@ impl Samples {
     /// The names of the features, if they have names.
     #[getter]
     pub fn feature_names(&self) -> Option<Vec<String>> {
-        match &self.table.store {
+        match &self.table().store {
             SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
-            _ => self.table.names.clone(),
+            _ => self.table().names.clone(),
         }
     }
 
@@ -250,7 +256,7 @@ impl Samples {
     /// The rows of a table that were dropped because of a missing cell.
     #[getter]
     fn dropped_rows(&self) -> Vec<usize> {
-        match &self.table.store {
+        match &self.table().store {
             SampleStore::File(data) => data.dropped_rows().to_vec(),
             _ => Vec::new(),
         }
@@ -260,7 +266,15 @@ impl Samples {
 impl Samples {
     /// The files that the data are read from: a file, or those of memory maps of numpy.
     pub fn files(&self) -> &[PathBuf] {
-        &self.table.files
+        &self.table().files
+    }
+
+    fn inner(&self) -> &dyn Source {
+        self.selection.source()
+    }
+
+    fn table(&self) -> &Table {
+        &self.selection.table().0
     }
 
     /// An error with the row of the data in place of the index of the sample.
@@ -278,48 +292,48 @@ impl Samples {
         let (features, names) = (table.shape().features, table.names.as_ref().map(Vec::len));
         match names.filter(|names| *names != features) {
             Some(names) => Err(PyValueError::new_err(format!("{names} names were given for {features} features"))),
-            None => Ok(Self { selection: Selection::all(table.shape()), table: Arc::new(table) }),
+            None => Ok(Self { selection: Selection::All(SharedTable(Arc::new(table))) }),
         }
     }
 }
 
-impl Source for Samples {
-    fn shape(&self) -> &Shape {
-        self.selection.shape()
-    }
+/// Implements a source by the source that `inner` returns.
+macro_rules! delegate {
+    ($name:ty) => {
+        impl Source for $name {
+            fn shape(&self) -> &Shape {
+                self.inner().shape()
+            }
 
-    fn feature_name(&self, feature: usize) -> Option<String> {
-        self.table.feature_name(feature)
-    }
+            fn view(&self) -> View<'_> {
+                self.inner().view()
+            }
 
-    fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
-        match self.selection.rows() {
-            None => self.table.advise_access(parts, n_threads),
-            // The rows ascend, so that the rows of a part are within the rows of its first and last sample.
-            Some(rows) => {
-                let span = |part: &Range<usize>| match rows.get(part.clone()) {
-                    Some([first, .., last]) => *first..last + 1,
-                    Some([only]) => *only..only + 1,
-                    _ => 0..0,
-                };
-                self.table.advise_access(&parts.iter().map(span).collect::<Vec<_>>(), n_threads);
+            fn feature_name(&self, feature: usize) -> Option<String> {
+                self.inner().feature_name(feature)
+            }
+
+            fn prefetch(&self, samples: &[usize]) -> Result<()> {
+                self.inner().prefetch(samples)
+            }
+
+            fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+                self.inner().advise_access(parts, n_threads);
+            }
+
+            fn buffer_bytes(&self, threads: usize) -> u64 {
+                self.inner().buffer_bytes(threads)
+            }
+
+            fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+                self.inner().visit(rows, visit)
             }
         }
-    }
-
-    fn buffer_bytes(&self, threads: usize) -> u64 {
-        let Shape { samples, features, element, .. } = self.selection.shape();
-        let block = if self.selection.is_all() { 0 } else { BLOCK_ROWS.min(*samples) * features * element.bytes() };
-        self.table.buffer_bytes(threads) + (threads * block) as u64
-    }
-
-    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
-        match self.selection.is_all() {
-            true => self.table.visit(rows, visit),
-            false => self.selection.visit(&*self.table, rows, visit),
-        }
-    }
+    };
 }
+
+delegate!(Samples);
+delegate!(SharedTable);
 
 impl Source for Table {
     fn shape(&self) -> &Shape {

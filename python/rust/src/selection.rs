@@ -1,166 +1,132 @@
-//! Samples without some rows, and with the missing cells of a mask, converted block by block.
+//! Samples without some rows of their table, and with the missing cells of a mask: views of the library, over arrays of numpy.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use steradian::data::{Block, BlockData, BlockElement, Element, ElementType, Rows, Shape};
-use steradian::{Error, Result, Source, memory};
+use steradian::data::{Block, BlockData, ElementType, MaskedCells, SelectedRows, Shape};
+use steradian::{Error, Result, Source};
 
 use crate::memory::{BorrowedArray, ElementKind};
 
-/// The rows of a source that are samples, and the mask of its missing cells.
+/// A mask of missing cells: an array of booleans, read in place.
 #[derive(Clone)]
-pub struct Selection {
-    /// Mask of the missing cells, of the shape of the source.
-    mask: Option<Arc<BorrowedArray>>,
-    /// The rows of the source, in ascending order; all if it is `None`.
-    rows: Option<Arc<Vec<usize>>>,
-    shape: Shape,
+pub struct Mask(Arc<(BorrowedArray, Shape)>);
+
+impl Mask {
+    /// The mask of an array with two axes of booleans.
+    ///
+    /// # Errors
+    /// For an array of another kind.
+    pub fn new(array: BorrowedArray) -> Result<Self> {
+        let (&[samples, features], ElementKind::Bool) = (array.shape(), array.kind()) else {
+            return Err(Error::invalid_parameter(
+                "missing_mask",
+                format!("missing_mask has shape {:?}; use one boolean per cell", array.shape()),
+            ));
+        };
+        let shape = Shape { samples, features, element: ElementType::U8, image: None };
+        Ok(Self(Arc::new((array, shape))))
+    }
 }
 
-impl Selection {
-    /// All rows and cells of a source of this shape.
-    pub fn all(shape: &Shape) -> Self {
-        Self { mask: None, rows: None, shape: shape.clone() }
+impl Source for Mask {
+    fn shape(&self) -> &Shape {
+        &self.0.1
     }
 
-    /// True if no row is left out and no mask was given.
-    pub fn is_all(&self) -> bool {
-        self.mask.is_none() && self.rows.is_none()
+    fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+        let marks = self.0.0.rows(&rows)?;
+        // Bytes have any alignment and no byte order, so that they are always read in place.
+        let marks = marks.typed::<u8>(ElementKind::Bool).expect("a mask has two axes of booleans")?;
+        visit(Block::new(rows.start, BlockData::U8(marks)))
+    }
+}
+
+/// The rows of a table that are samples, and the mask of their missing cells.
+pub enum Selection<S> {
+    All(S),
+    Masked(MaskedCells<S, Mask>),
+    Rows(SelectedRows<S>),
+    MaskedRows(SelectedRows<MaskedCells<S, Mask>>),
+}
+
+impl<S: Source + Clone> Selection<S> {
+    /// The table.
+    pub fn table(&self) -> &S {
+        match self {
+            Self::All(table) => table,
+            Self::Masked(view) => view.source(),
+            Self::Rows(view) => view.source(),
+            Self::MaskedRows(view) => view.source().source(),
+        }
     }
 
-    /// True if a mask was given.
-    pub fn is_masked(&self) -> bool {
-        self.mask.is_some()
+    /// The selected samples.
+    pub fn source(&self) -> &dyn Source {
+        match self {
+            Self::All(table) => table,
+            Self::Masked(view) => view,
+            Self::Rows(view) => view,
+            Self::MaskedRows(view) => view,
+        }
     }
 
-    /// The shape of the selected samples; with a mask their element type is a floating-point type, which has NaN.
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
-    /// The rows of the source, if some are left out.
+    /// The rows of the table, if some are left out.
     pub fn rows(&self) -> Option<&[usize]> {
-        self.rows.as_ref().map(|rows| rows.as_slice())
+        match self {
+            Self::All(_) | Self::Masked(_) => None,
+            Self::Rows(view) => Some(view.rows()),
+            Self::MaskedRows(view) => Some(view.rows()),
+        }
     }
 
-    /// The row of the source that a sample is.
-    pub fn row(&self, sample: usize) -> usize {
+    /// The same table with the missing cells of a mask.
+    ///
+    /// # Errors
+    /// If there is a mask or a selection of rows already, and for a mask of another shape than the table.
+    pub fn with_mask(&self, mask: Mask) -> Result<Self> {
+        match self {
+            Self::All(table) => Ok(Self::Masked(MaskedCells::new(table.clone(), mask)?)),
+            _ => Err(Error::invalid_parameter(
+                "missing_mask",
+                "the samples have a mask of missing cells or a selection of rows already; combine the masks",
+            )),
+        }
+    }
+
+    /// The samples without those whose indices, in ascending order, are given.
+    ///
+    /// # Errors
+    /// None for a selection of this process; the library checks that rows ascend.
+    pub fn without(&self, excluded: &[usize]) -> Result<Self> {
+        let mut excluded = excluded.iter().copied().peekable();
+        let kept = (0..self.source().shape().samples).filter(|sample| excluded.next_if_eq(sample).is_none());
+        let rows: Vec<usize> = kept.map(|sample| self.row(sample)).collect();
+        Ok(match self {
+            Self::All(_) | Self::Rows(_) => Self::Rows(SelectedRows::new(self.table().clone(), rows)?),
+            Self::Masked(view) => Self::MaskedRows(selected_rows(view, rows)?),
+            Self::MaskedRows(view) => Self::MaskedRows(selected_rows(view.source(), rows)?),
+        })
+    }
+
+    /// The row of the table that a sample is.
+    fn row(&self, sample: usize) -> usize {
         self.rows().and_then(|rows| rows.get(sample).copied()).unwrap_or(sample)
     }
 
-    /// The selection with the missing cells of a boolean mask.
-    ///
-    /// # Errors
-    /// If the mask has another shape than the samples.
-    pub fn with_mask(mut self, mask: BorrowedArray) -> Result<Self> {
-        let expected = [self.shape.samples, self.shape.features];
-        if mask.shape() != expected || mask.kind() != ElementKind::Bool {
-            return Err(Error::invalid_argument(format!(
-                "missing_mask has shape {:?} but the data have shape {expected:?}; use one boolean per cell",
-                mask.shape()
-            )));
-        }
-        if matches!(self.shape.element, ElementType::U8 | ElementType::U16) {
-            self.shape.element = ElementType::F32;
-        }
-        self.mask = Some(Arc::new(mask));
-        Ok(self)
-    }
-
-    /// The selection without the samples whose indices, in ascending order, are given.
-    pub fn without(mut self, excluded: &[usize]) -> Self {
-        let mut excluded = excluded.iter().copied().peekable();
-        let mut rows = memory::reserved(self.shape.samples);
-        for sample in 0..self.shape.samples {
-            if excluded.next_if(|row| *row == sample).is_none() {
-                rows.push(self.row(sample));
-            }
-        }
-        self.shape.samples = rows.len();
-        self.rows = Some(Arc::new(rows));
-        self
-    }
-
-    /// An error with the row of the source in place of the index of the sample.
+    /// An error with the row of the table in place of the index of the sample.
     pub fn located(&self, error: Error) -> Error {
         match error {
             Error::NotFinite { value, row, column } => Error::NotFinite { value, row: self.row(row), column },
             other => other,
         }
     }
-
-    /// Passes some of the samples, with NaN for missing cells, to `visit`.
-    pub fn visit(
-        &self,
-        source: &dyn Source,
-        samples: Range<usize>,
-        visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
-    ) -> Result<()> {
-        match self.shape.element {
-            ElementType::U8 => self.visit_as(source, samples, visit, |x| x as u8),
-            ElementType::U16 => self.visit_as(source, samples, visit, |x| x as u16),
-            ElementType::F32 => self.visit_as(source, samples, visit, |x| x as f32),
-            ElementType::F64 => self.visit_as(source, samples, visit, |x| x),
-        }
-    }
-
-    fn visit_as<T: BlockElement>(
-        &self,
-        source: &dyn Source,
-        samples: Range<usize>,
-        visit: &mut dyn FnMut(Block<'_>) -> Result<()>,
-        narrow: impl Fn(f64) -> T,
-    ) -> Result<()> {
-        let features = self.shape.features;
-        let mut values = memory::filled(samples.len() * features, T::default());
-        let mut rest = &mut values[..];
-        for rows in self.runs(samples.clone()) {
-            let (part, others) = rest.split_at_mut(rows.len() * features);
-            rest = others;
-            source.visit(rows.clone(), &mut |block| {
-                match block.data() {
-                    BlockData::U8(rows) => copy(&rows, part, &narrow),
-                    BlockData::U16(rows) => copy(&rows, part, &narrow),
-                    BlockData::F32(rows) => copy(&rows, part, &narrow),
-                    BlockData::F64(rows) => copy(&rows, part, &narrow),
-                }
-                Ok(())
-            })?;
-            if let Some(mask) = &self.mask {
-                mark_missing(mask, &rows, part, narrow(f64::NAN))?;
-            }
-        }
-        visit(Block::new(samples.start, T::block_data(Rows::contiguous(&values, samples.len(), features)?)))
-    }
-
-    /// The rows of some samples as ranges of consecutive rows.
-    fn runs(&self, samples: Range<usize>) -> Vec<Range<usize>> {
-        let Some(rows) = self.rows() else { return vec![samples] };
-        rows[samples].chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
-    }
 }
 
-fn copy<S: Element, T>(rows: &Rows<'_, S>, into: &mut [T], narrow: &impl Fn(f64) -> T) {
-    for (row, into) in into.chunks_mut(rows.columns().max(1)).enumerate() {
-        match rows.row(row, 0, rows.columns()) {
-            Some(values) => into.iter_mut().zip(values).for_each(|(x, value)| *x = narrow(value.widen())),
-            None => into.iter_mut().enumerate().for_each(|(column, x)| *x = narrow(rows.get(row, column).widen())),
-        }
-    }
-}
-
-/// Replaces the cells that the mask marks.
-fn mark_missing<T: Copy>(mask: &BorrowedArray, rows: &Range<usize>, values: &mut [T], missing: T) -> Result<()> {
-    let marked = mask.rows(rows)?;
-    // Bytes have any alignment and no byte order, so that they are always read in place.
-    let marked = marked.typed::<u8>(ElementKind::Bool).expect("a mask of two axes is read in place")?;
-    for (row, values) in values.chunks_mut(marked.columns().max(1)).enumerate() {
-        for (column, value) in values.iter_mut().enumerate() {
-            if marked.get(row, column) != 0 {
-                *value = missing;
-            }
-        }
-    }
-    Ok(())
+/// Some rows of a table with a mask.
+fn selected_rows<S: Source + Clone>(
+    masked: &MaskedCells<S, Mask>,
+    rows: Vec<usize>,
+) -> Result<SelectedRows<MaskedCells<S, Mask>>> {
+    SelectedRows::new(MaskedCells::new(masked.source().clone(), masked.mask().clone())?, rows)
 }

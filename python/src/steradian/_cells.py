@@ -44,8 +44,8 @@ class CellDiagnosis:
         self.samples = samples
         self.feature_names = feature_names
         self.expected, self.residual_sd, flags = arrays
-        self.bad = flags == BAD
-        self.missing = flags == MISSING
+        self.bad: npt.NDArray[np.bool_] = flags == BAD
+        self.missing: npt.NDArray[np.bool_] = flags == MISSING
         self._take: Callable[[list[int]], npt.NDArray[Any]] | None = take
 
     def __repr__(self) -> str:

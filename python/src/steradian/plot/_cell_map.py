@@ -83,7 +83,8 @@ def cell_map(
     height, width = colors.shape[:2]
     if ax is None:
         ax = axes(None)
-        ax.figure.set_size_inches(min(4.0 + 0.25 * width, 13.0), min(2.4 + 0.2 * height, 10.0))
+        size = min(4.0 + 0.25 * width, 13.0), min(2.4 + 0.2 * height, 10.0)
+        ax.figure.set_size_inches(*size)  # type: ignore[union-attr]
     image = ax.imshow(colors, interpolation="nearest", aspect="auto", zorder=1)
     image.set_extent((-0.5, width - 0.5, height - 0.5, -0.5))
     _separate(ax, height, width)
@@ -179,7 +180,7 @@ def cell_colors(
 
 
 def _mixed(start: npt.NDArray[Any], end: npt.NDArray[Any], part: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return start + part[..., None] * (end - start)
+    return np.asarray(start + part[..., None] * (end - start))
 
 
 def _round(least: int) -> int:
@@ -206,7 +207,7 @@ def _mark_rows(ax: Axes, diagnosis: Diagnosis, selected: npt.NDArray[np.intp], s
     """Marks of flagged samples at the left of the map, in the colors of the outlier map."""
     from matplotlib.transforms import offset_copy
 
-    left = offset_copy(ax.get_yaxis_transform(), fig=ax.figure, x=-7, units="points")
+    left = offset_copy(ax.get_yaxis_transform(), fig=ax.figure, x=-7, units="points")  # type: ignore[arg-type]
     flags = diagnosis.flag[selected]
     size = 5.0 if len(selected) <= MAX_LABELS else 2.5
     for flag, (color, marker) in FLAG_STYLES.items():
@@ -230,9 +231,12 @@ def _legend(ax: Axes, diagnosis: Diagnosis, selected: npt.NDArray[np.intp], coun
 
     bad, missing = counts
     entries: list[Any] = [
-        Patch(color=np.divide(HIGH[1], 255), label="above expected value"),
-        Patch(color=np.divide(LOW[1], 255), label=f"below ({bad} bad cells)"),
-        Patch(color=np.divide(MISSING, 255), label=f"missing ({missing})"),
+        Patch(color=tuple(level / 255 for level in color), label=label)  # type: ignore[arg-type]
+        for color, label in (
+            (HIGH[1], "above expected value"),
+            (LOW[1], f"below ({bad} bad cells)"),
+            (MISSING, f"missing ({missing})"),
+        )
     ]
     flags = diagnosis.flag[selected]
     for flag, (color, marker) in FLAG_STYLES.items():
