@@ -48,6 +48,8 @@ pub(crate) struct Candidate {
 pub(crate) struct SearchOptions {
     pub d: usize,
     pub cells: Cells,
+    /// True if limits are adjusted for skewed features.
+    pub skew: bool,
     /// The number of directions through pairs; `None` chooses it by the size of the table.
     pub pairs: Option<usize>,
     pub seed: u64,
@@ -82,7 +84,7 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
             kept: candidate.kept.clone(),
             scores: candidate.scores.clone(),
         };
-        polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, last: true })
+        polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, skew: options.skew, last: true })
     };
     // From the winner and from the first candidate without cleaning, which wins where it costs nothing.
     let mut plans = vec![(best, cleans)];
@@ -116,7 +118,7 @@ fn candidates(
     let extra = EXTRA.min(features.saturating_sub(d) / 4).min(spare);
     let half = least_outlying(start, d + extra, stats, options.pairs, options.seed)?;
     let sizes = if extra > 0 { vec![d, d + extra] } else { vec![d] };
-    let rounds = Polish { rounds: ROUNDS.0, cleans, last: false };
+    let rounds = Polish { rounds: ROUNDS.0, cleans, skew: options.skew, last: false };
     sizes
         .into_par_iter()
         .map(|size| {

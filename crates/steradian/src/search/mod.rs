@@ -6,6 +6,7 @@
 
 pub(crate) mod calibration;
 pub(crate) mod candidate;
+pub(crate) mod component_count;
 pub(crate) mod concentration;
 pub(crate) mod criterion;
 pub(crate) mod extension;
