@@ -4,7 +4,7 @@ use steradian::data::{ElementType, Shape};
 use steradian::{ComponentCount, Config, Method, Plan, Solver};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
-const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
+const METHODS: [Method; 7] = Method::ALL;
 const TYPES: [ElementType; 4] = [ElementType::U8, ElementType::U16, ElementType::F32, ElementType::F64];
 
 /// The solver, or the message of the error.
