@@ -201,6 +201,10 @@ fn left_out_rows(
         score_distances: (0..n).map(|i| score_distance(own.scores.row(i), score_center, score_variances)).collect(),
         residuals: Matrix::zeros(n, features),
     };
+    // A fold that leaves too few rows keeps the residuals under the model itself.
+    for i in 0..n {
+        write_residuals(table.row(i), model, own.scores.row(i), left_out.residuals.row_mut(i));
+    }
     let parts: Vec<Option<(Vec<usize>, RowModel, RowStates)>> = (0..FOLDS)
         .into_par_iter()
         .map(|part| {
@@ -235,15 +239,19 @@ fn left_out_rows(
             left_out.distances[i] = states.rows[place].distance;
             let scores: Vec<f64> = states.scores.row(place).iter().zip(&shift).map(|(s, by)| s + by).collect();
             left_out.score_distances[i] = score_distance(&scores, score_center, score_variances);
-            let residuals = left_out.residuals.row_mut(i);
-            residuals.copy_from_slice(table.row(i));
-            residuals.iter_mut().zip(&without.center).for_each(|(x, c)| *x -= c);
-            for (k, score) in states.scores.row(place).iter().enumerate() {
-                residuals.iter_mut().zip(without.components.row(k)).for_each(|(x, q)| *x -= score * q);
-            }
+            write_residuals(table.row(i), &without, states.scores.row(place), left_out.residuals.row_mut(i));
         }
     }
     Ok(left_out)
+}
+
+/// The residuals of a row for given scores.
+fn write_residuals(row: &[f64], model: &RowModel, scores: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(row);
+    out.iter_mut().zip(&model.center).for_each(|(x, c)| *x -= c);
+    for (k, score) in scores.iter().enumerate() {
+        out.iter_mut().zip(model.components.row(k)).for_each(|(x, q)| *x -= score * q);
+    }
 }
 
 /// Components rotated within their span to be closest to others (orthogonal Procrustes).

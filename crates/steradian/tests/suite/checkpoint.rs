@@ -172,6 +172,22 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
     }
 }
 
+/// Rows beyond those of the search: passes over all rows, with missing cells.
+#[test]
+fn robust_fits_of_many_rows_killed_after_any_write_have_the_same_bytes() {
+    let mut x = TestRandom::new(13).samples(1700, 5, 2);
+    x.data_mut().iter_mut().step_by(17).for_each(|x| *x = f64::NAN);
+    for method in [Method::Robust, Method::Cells, Method::Rows] {
+        let config = Config::new(method, 2);
+        let expected = uninterrupted(&config, &source(&x));
+        let mut writes = 0;
+        while killed_and_resumed(&config, &source(&x), writes, &expected) {
+            writes += writes / 4 + 1;
+        }
+        assert!(writes > 10, "{config:?}: {writes} writes");
+    }
+}
+
 /// The units of the data are found in the first pass, which the journal has.
 #[test]
 fn a_fit_of_tiny_numbers_resumes_in_their_units() {

@@ -245,14 +245,14 @@ fn the_driver_fetches_few_rows() {
     let parts = TableParts::new(&x, &[10_000, 20_000], 2, false);
     let model = parts.fit(&Config::new(Method::Robust, 2)).unwrap();
     assert_eq!(model.report.support.len(), 30_000);
-    // Starts of two centers and of the screen, 512 rows each, and 250 pairs; more pairs only if some coincide.
-    assert!(parts.rows_fetched.into_inner() <= 3 * 512 + 2 * 250 + 8);
+    // The sample of the search.
+    assert!(parts.rows_fetched.into_inner() <= 1000);
 }
 
 #[test]
 fn a_cell_that_is_not_finite_is_reported_with_its_row_in_all_the_data() {
     let mut x = TestRandom::new(6).samples(900, 5, 2);
-    x[(888, 3)] = f64::NAN;
+    x[(888, 3)] = f64::INFINITY;
     let error = TableParts::new(&x, &[400, 880], 2, false).fit(&Config::new(Method::Robust, 2)).unwrap_err();
     assert!(error.to_string().contains("888"), "{error}");
 }
