@@ -61,3 +61,16 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
         step += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_far_distance_is_beyond_the_limit() {
+        let mut distances: Vec<f64> = (0..40).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
+        distances.push(9.0);
+        let limit = distance_limit(&distances, 21);
+        assert!(distances[..40].iter().all(|t| *t <= limit) && distances[40] > limit, "{limit}");
+    }
+}

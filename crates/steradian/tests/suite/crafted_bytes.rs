@@ -138,7 +138,8 @@ fn a_job_whose_row_model_is_inconsistent_is_rejected() {
         expect(&error, "the basis");
     }
     // Truncated sums.
-    let fold = RobustMoments::new(&good(), usual, MomentProduct::Scatter).with_support();
+    let model = good();
+    let fold = RobustMoments::new(&model, usual, MomentProduct::Scatter).with_support();
     let job = Job::new(&fold).unwrap();
     let whole = job.sum(&source(&rows()), 0, &runner).unwrap().to_bytes().unwrap();
     for length in 0..whole.len() {

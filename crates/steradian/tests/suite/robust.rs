@@ -297,6 +297,7 @@ fn invalid_arguments_are_rejected_with_numbers() {
     rejected(&with_pairs(vec![]), &x, &["empty"]);
     let same = Matrix::from_vec(12, 6, x.row(0).iter().copied().cycle().take(72).collect());
     rejected(&Config::new(Method::Robust, 2), &same, &["are equal"]);
+    rejected(&with_pairs(vec![[0, 1], [2, 3]]), &x, &["robust", "choice of the pairs"]);
     let robust = || Config::new(Method::Robust, 2);
     rejected(&robust().with_center(Center::Median), &x, &["robust", "choice of the center"]);
     rejected(&robust().with_solver(Solver::Krylov), &x, &["robust", "choice of the solver"]);
