@@ -87,7 +87,7 @@ pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candid
     let own = compare(table, &RowStep::new(model));
     let (score_center, score_variances) = 
         score_scales(&own.scores, &candidate.kept, (&model.components, &model.variances), stats);
-    let floor = resolution_floor(&model.components, &stats.resolution);
+    let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding());
     let distances = own.distances();
     let chi = chi_square_quantile(QUANTILE.1, d).sqrt();
     let orthogonal = |distances: &[f64]| bulk_cutoff(distances, &candidate.kept).max(floor);
@@ -105,7 +105,7 @@ pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candid
         feature_scales(table, &model.center, &model.components, &cleaned.scores, &candidate.kept, scaled);
     let mut cell_scales_new = left_out_scales(&left_out.residuals, &cleaned, &candidate.kept);
     for scales in [&mut cell_scales, &mut cell_scales_new] {
-        scales.iter_mut().zip(&stats.resolution).for_each(|(s, r)| *s = s.max(r / CELL_CUTOFF).max(TINY));
+        floor_scales(scales, stats);
     }
     Ok(Calibration { score_center, score_variances, cutoffs, cutoffs_new, cell_scales, cell_scales_new })
 }
@@ -128,7 +128,7 @@ pub(crate) fn extend(
         false => compare_scores(&block, &RowStep::new(&cleaning)),
     };
     let distances: Vec<f64> = own.iter().map(|row| row.distance).collect();
-    let floor = resolution_floor(&model.components, &sample.stats.resolution);
+    let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
     let orthogonal = bulk_cutoff(&distances, &kept).max(floor);
     let ratio = searched.cutoffs_new[1] / searched.cutoffs[1];
     let candidate = (&model.components, &model.variances[..]);
@@ -136,8 +136,7 @@ pub(crate) fn extend(
     let value = |row: usize, residual: f64| residual.abs() / cleaned[row].row_scale;
     let mut cell_scales =
         block_feature_scales(&block, (&model.center, &model.components), &cleaned_scores, &kept, value);
-    let resolution = &sample.stats.resolution;
-    cell_scales.iter_mut().zip(resolution).for_each(|(s, r)| *s = s.max(r / CELL_CUTOFF).max(TINY));
+    floor_scales(&mut cell_scales, &sample.stats);
     let mut ratios: Vec<f64> =
         searched.cell_scales_new.iter().zip(&searched.cell_scales).map(|(new, own)| new / own).collect();
     let middle = unsorted_median(&mut ratios).max(1.0);
@@ -153,6 +152,13 @@ pub(crate) fn extend(
         cell_scales,
         cell_scales_new,
     })
+}
+
+/// Raises scales of cells so that neither one step of the resolution nor rounding is a bad cell.
+fn floor_scales(scales: &mut [f64], stats: &FeatureStats) {
+    for (j, scale) in scales.iter_mut().enumerate() {
+        *scale = scale.max(stats.resolution[j] / CELL_CUTOFF).max(stats.rounding(j)).max(TINY);
+    }
 }
 
 /// Median and robust variance of the kept rows' scores.

@@ -54,7 +54,11 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
         if step == STEPS {
             let distances: Vec<f64> = squares.iter().map(|s| s.sqrt()).collect();
             let limit = distance_limit(&distances, h);
-            return Ok(Start { components, kept: distances.iter().map(|t| *t <= limit).collect() });
+            let mut kept: Vec<bool> = distances.iter().map(|t| *t <= limit).collect();
+            if kept.iter().filter(|kept| **kept).count() < h {
+                smallest(&distances, h).into_iter().for_each(|i| kept[i] = true);
+            }
+            return Ok(Start { components, kept });
         }
         half = smallest(&squares, h);
         basis = Some(found.vectors);

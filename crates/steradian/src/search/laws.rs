@@ -130,8 +130,9 @@ proptest! {
         let (mut table, start) = rows(seed, n, features, 2);
         table.row_mut(3).iter_mut().for_each(|x| *x *= 40.0);
         let cells = states(seed, n * features, CellState::Missing);
+        // From the first maximization on.
         let path = steps(&table, &vec![true; n], Some(&cells), &start).objective;
-        prop_assert!(path.windows(2).all(|w| w[1] <= w[0] + 1e-9 * w[0].abs()), "{:?}", path);
+        prop_assert!(path[1..].windows(2).all(|w| w[1] <= w[0] + 1e-9 * w[0].abs()), "{:?}", path);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(crate) struct Polish {
 /// Polishes a candidate on all rows of a table.
 pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, polish: Polish) -> Result<Candidate> {
     let (n, features, d) = (table.rows(), table.columns(), start.components.rows());
-    let h = majority(n, d);
+    let (h, rounding) = (majority(n, d), stats.row_rounding());
     let PolishStart { center, components, variances, mut basis, mut kept, mut scores } = start;
     let (variances, noise, mut ridge) = match variances {
         Some((variances, noise)) => (variances, noise, None),
@@ -79,7 +79,7 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         let usable: Vec<f64> =
             states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
         let mut row_cutoff =
-            if usable.len() > d + 2 { distance_limit(&usable, h.min(usable.len())) } else { f64::INFINITY };
+            if usable.len() > d + 2 { distance_limit(&usable, h.min(usable.len())).max(rounding) } else { f64::INFINITY };
         kept = states.rows.iter().map(|row| !row.unusable && row.distance <= row_cutoff).collect();
         if kept.iter().filter(|kept| **kept).count() < d + 2 {
             kept = vec![false; n];
@@ -109,7 +109,8 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
                 cells: states.cells,
                 row_cutoff,
                 basis: basis.unwrap_or_default(),
-                objective: fit.objective,
+                // Without that of the variances before the first step, which are no maximum.
+                objective: fit.objective[usize::from(fit.objective.len() > 1)..].to_vec(),
             });
         }
     }
