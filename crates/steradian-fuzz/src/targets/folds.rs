@@ -1,13 +1,16 @@
 //! The folds that other processes can run, by index, and the rows that they run on.
 
+use std::borrow::Cow;
+
 use steradian::config::{Cosine, Missing, Weighting};
 use steradian::data::ElementType;
 use steradian::engine::Fold;
 use steradian::folds::{
     AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DataCheck, DigitCounts, Distances,
-    OperatorProduct, Precision, Projection, ProjectionUnits, Scatter, SelectColumns, SelectRows, SpatialGradient,
-    WeightedRows,
+    MomentProduct, OperatorProduct, Precision, Projection, ProjectionUnits, RobustMoments, RowWeighting, Scatter,
+    SelectColumns, SelectRows, SpatialGradient, WeightedRows,
 };
+use steradian::model::RowModel;
 use steradian::random::RandomSubset;
 use steradian::{Matrix, SliceSource};
 
@@ -18,7 +21,7 @@ pub const ROWS: usize = 6;
 /// Rows of the first part.
 pub const FIRST: usize = 4;
 /// Number of folds of [`with_fold`].
-pub const FOLDS: usize = 16;
+pub const FOLDS: usize = 19;
 
 /// WorkerPlan with a fold of any type.
 pub trait FoldVisitor {
@@ -37,6 +40,25 @@ pub fn cells() -> Vec<f64> {
 /// Some rows as a source.
 pub fn source(cells: &[f64]) -> SliceSource<'_, f64> {
     SliceSource::new(cells, cells.len() / FEATURES, FEATURES).expect("rows of the right width")
+}
+
+/// The weighting of rows near a model.
+const STUDENT: RowWeighting = RowWeighting::Student { kappa: 0.5, row_cutoff: 6.0 };
+
+/// A model of two components along features.
+fn row_model() -> RowModel {
+    let along = |i: usize| f64::from(u8::from(i == 1 || i == FEATURES + 2));
+    RowModel {
+        center: vec![0.5; FEATURES],
+        components: Matrix::from_vec(2, FEATURES, (0..2 * FEATURES).map(along).collect()),
+        variances: vec![4.0, 1.0],
+        noise: 0.5,
+        limits: vec![1.0; FEATURES],
+        location: vec![0.0; FEATURES],
+        scale: vec![2.0; FEATURES],
+        cleans: true,
+        scale_features: Vec::new(),
+    }
 }
 
 /// Calls the visitor with a fold.
@@ -84,6 +106,11 @@ pub fn with_fold<V: FoldVisitor>(index: usize, visitor: V) -> V::Out {
         ),
         15 => visitor.visit(&DataCheck::new(FEATURES, Missing::Use)),
         12 => visitor.visit(&SelectRows::new(vec![0, 3, 5])),
+        16 => visitor.visit(&RobustMoments::new(&row_model(), RowWeighting::Uniform, MomentProduct::None).with_support()),
+        17 => visitor.visit(&RobustMoments::new(&row_model(), STUDENT, MomentProduct::Scatter)),
+        18 => visitor.visit(
+            &RobustMoments::new(&row_model(), STUDENT, MomentProduct::Basis(Cow::Borrowed(&vectors))).with_support(),
+        ),
         anchors => {
             let rule = ConePredicate::new(WeightedRows::new(&center, Weighting::InverseNorm, None), Cosine::Abs, 0.5);
             let own = Anchors::new(

@@ -295,3 +295,48 @@ impl Model {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::config::method::Method;
+    use crate::data::slice::SliceSource;
+    use crate::data::source::Source;
+    use crate::engine::local::Local;
+    use crate::numeric::random::{Stream, normal_matrix};
+
+    #[test]
+    fn transform_and_diagnosis_are_those_of_the_row_step() {
+        let (n, features) = (80, 6);
+        let mut x = normal_matrix(n, features, 5, Stream::Krylov);
+        for i in 0..n {
+            x.row_mut(i).iter_mut().enumerate().for_each(|(j, x)| *x += 6.0 * (i as f64 * 0.7).sin() * (j as f64 - 2.0));
+            x[(i, i % features)] += if i % 7 == 0 { 60.0 } else { 0.0 };
+            x[(i, (i + 2) % features)] = if i % 5 == 0 { f64::NAN } else { 1.0 };
+        }
+        let source = SliceSource::new(x.data(), n, features).unwrap();
+        for method in [Method::Robust, Method::Cells, Method::Rows] {
+            let model = crate::fit(&Config::new(method, 1), &source, &Local::new(1).unwrap()).unwrap();
+            let cellwise = model.diagnostics.cellwise.as_ref().unwrap();
+            let step = RowStep::new(&cellwise.rows);
+            let (mut work, mut scores) = (RowWork::new(features), [0.0]);
+            source
+                .visit(0..n, &mut |block| {
+                    let (found, rows) = (model.transform_block(&block)?, model.diagnose_block(&block, CutoffKind::New)?);
+                    for i in 0..n {
+                        let state = step.run(x.row(i), &mut work, &mut scores);
+                        assert_eq!(found[i], scores[0]);
+                        assert_eq!(rows[i].orthogonal_distance, state.distance);
+                        let distance =
+                            score_distance(&scores, &cellwise.score_center, &cellwise.score_variances);
+                        assert_eq!(rows[i].score_distance, distance);
+                        let outside = distance > cellwise.cutoffs_new[0] || state.distance > cellwise.cutoffs_new[1];
+                        assert_eq!(rows[i].flag != Flag::Regular, outside || state.unusable, "row {i}");
+                    }
+                    Ok(())
+                })
+                .unwrap();
+        }
+    }
+}

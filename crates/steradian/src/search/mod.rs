@@ -12,6 +12,8 @@ pub(crate) mod criterion;
 pub(crate) mod extension;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod laws;
 pub(crate) mod leading;
 pub(crate) mod mcd;
 pub(crate) mod outlyingness;
