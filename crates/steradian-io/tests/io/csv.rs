@@ -264,7 +264,7 @@ proptest! {
             prop_assert_eq!(source.table_row(sample), row);
             prop_assert_eq!(source.row_name(sample), Some(&name[..]));
         }
-        prop_assert_eq!(numbers(&source, step).unwrap(), expected);
+        prop_assert_eq!(numbers(&source, step).unwrap(), &expected[..]);
         let used = CsvSource::open(&path, &options(&columns, true, MissingRule::Use)).unwrap();
         let all = numbers(&used, step).unwrap();
         prop_assert_eq!(used.shape().samples, complete.len() + dropped.len());
