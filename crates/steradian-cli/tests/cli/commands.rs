@@ -276,7 +276,9 @@ fn help_shows_defaults_and_examples() {
         assert!(text.contains("Example:") || text.contains("Examples:"), "{command}");
     }
     let text = lab.ok("fit --help");
-    for default in ["[default: robust]", "[default: 2]", "[default: auto]", "[default: use for robust, cells,", "[default: 60]"] {
+    for default in
+        ["[default: robust]", "[default: 2]", "[default: auto]", "[default: use for robust, cells,", "[default: 60]"]
+    {
         assert!(text.contains(default), "{default}\n{text}");
     }
 }
