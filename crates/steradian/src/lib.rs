@@ -18,7 +18,7 @@
 //! | rows in other processes | [`remote`] |
 //!
 //! ```
-//! use steradian::model::Flag;
+//! use steradian::model::{CutoffKind, Flag};
 //! use steradian::{AngularEmbedding, Local, Model, SliceSource};
 //!
 //! # fn main() -> steradian::Result<()> {
@@ -32,7 +32,7 @@
 //! assert!((direction[1] / direction[0] - 2.0).abs() < 0.1);
 //!
 //! let runner = Local::new(1)?;
-//! let diagnoses = model.diagnose(&table, &runner)?;
+//! let diagnoses = model.diagnose(&table, &runner, CutoffKind::New)?;
 //! assert_eq!(diagnoses[9].flag, Flag::BadLeverage);
 //!
 //! let bytes = model.to_bytes()?;

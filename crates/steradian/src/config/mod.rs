@@ -39,6 +39,7 @@ pub struct Config {
     pub(crate) loss: Loss,
     pub(crate) cells: Cells,
     pub(crate) missing: Missing,
+    pub(crate) skew: bool,
     pub(crate) scaling: Scaling,
     pub(crate) solver: Solver,
     pub(crate) tolerance: f64,
@@ -76,6 +77,7 @@ impl Config {
                 _ => Cells::Never,
             },
             missing: method.missing(),
+            skew: false,
             scaling: Scaling::None,
             solver: Solver::Auto,
             // Statistical errors are far larger than this bound on the numerical error.
@@ -126,6 +128,11 @@ impl Config {
     /// The treatment of missing cells.
     pub fn missing(&self) -> Missing {
         self.missing
+    }
+
+    /// True if limits and cutoffs of distances are adjusted for skewed features.
+    pub fn skew(&self) -> bool {
+        self.skew
     }
 
     /// The scaling of the features before the fit.
@@ -221,6 +228,13 @@ impl Config {
     #[must_use]
     pub fn with_missing(mut self, missing: Missing) -> Self {
         self.missing = missing;
+        self
+    }
+
+    /// Sets whether limits and cutoffs of distances are adjusted for skewed features.
+    #[must_use]
+    pub fn with_skew(mut self, skew: bool) -> Self {
+        self.skew = skew;
         self
     }
 

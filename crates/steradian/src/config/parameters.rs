@@ -38,6 +38,8 @@ struct Parameters {
     /// Older files have no such parameter: missing cells were an error.
     #[serde(default)]
     missing: Missing,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    skew: bool,
     #[serde(alias = "scale")]
     scaling: Scaling,
     solver: Solver,
@@ -167,6 +169,7 @@ impl From<Config> for Parameters {
             loss: config.loss,
             cells: config.cells,
             missing: config.missing,
+            skew: config.skew,
             scaling: config.scaling,
             solver: config.solver,
             tol: config.tolerance,
@@ -224,6 +227,7 @@ impl TryFrom<Parameters> for Config {
             loss: parameters.loss,
             cells: parameters.cells,
             missing: parameters.missing,
+            skew: parameters.skew,
             scaling: parameters.scaling,
             solver: parameters.solver,
             tolerance: parameters.tol,

@@ -103,6 +103,9 @@ fn check_estimator(config: &Config) -> Result<()> {
         ));
     }
     if config.loss != Loss::Student {
+        if config.skew {
+            return rejected("skew", "adjustment for skewed features", "use the method robust");
+        }
         if config.cells != Cells::Never {
             return rejected("cells", "detection of bad cells", "use the method robust or cells");
         }
