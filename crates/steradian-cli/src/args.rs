@@ -234,7 +234,7 @@ pub struct FitOptions {
     /// Reconstructions are in the units of the data.
     #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
     pub scaling: Scaling,
-    /// Number of projection directions [robust, cells, rows only] [default: 250]
+    /// Number of projection directions [robust, cells, rows] [default: 250]
     ///
     /// The outlyingness screen projects the samples onto each of them.
     #[arg(long, alias = "directions", value_name = "N")]
