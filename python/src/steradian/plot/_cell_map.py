@@ -91,7 +91,8 @@ def cell_map(
     _mark_rows(ax, diagnosis, selected, step[0])
     if step != (1, 1):
         title += f"; a block is {step[0]} x {step[1]} cells"
-    ax.set_title(title, loc="left", pad=10)
+    ax.set_title(title, pad=10)
+    ax.set(xlabel="features", ylabel="samples")
     _label(ax.set_yticks, height, step[0], [str(names[sample]) for sample in selected])
     _label(ax.set_xticks, width, step[1], [str(name) for name in diagnosis.feature_names])
     longest = max((len(text.get_text()) for text in ax.get_xticklabels()), default=0)
