@@ -30,6 +30,7 @@ LEGEND = {
 }
 """The parameters of each kind, its size, and the contamination; fractions are those of the samples or cells."""
 
+
 def shuffled(rng: Generator, parts: Parts) -> Sample:
     """The rows of a model, shifted by a random offset and in random order."""
     points = np.vstack([parts.good, parts.bad])
