@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,11 @@ def fit(points: Array, method: str, components: int | str, *, seed: int = 0, **o
     with rejecting(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Fit(estimator.fit(points))
+
+
+def installed() -> bool:
+    """Whether the package can be imported."""
+    return find_spec("steradian") is not None
 
 
 def lacks(*, options: Sequence[str] = (), methods: Sequence[str] = ()) -> list[str]:

@@ -134,8 +134,13 @@ class Flagged:
 
     @property
     def largest(self) -> float:
-        """The largest fraction beyond one cutoff."""
-        return max(*self.score, *self.orthogonal)
+        """The largest fraction beyond one cutoff; NaN if a fit was rejected."""
+        return float(np.max([self.score, self.orthogonal]))
+
+    @property
+    def largest_rows(self) -> float:
+        """The largest fraction beyond either cutoff; NaN if a fit was rejected."""
+        return float(np.max(self.rows))
 
 
 def flagged(seeds: range, jobs: int, populations: Sequence[Population] = POPULATIONS) -> Iterator[Flagged]:

@@ -134,6 +134,8 @@ def run(parser: argparse.ArgumentParser, asked: argparse.Namespace) -> int:
         parser.error(
             f"no method is called {', '.join(sorted(unknown))}; the methods are {', '.join(estimator.METHODS)}"
         )
+    if not estimator.installed():
+        parser.error("the package steradian is not installed in this environment; run `make measure-wheel`")
     if "cost" in parts and not asked.program.is_file():
         parser.error(f"{asked.program} does not exist; build it, or leave out the part `cost`")
     asked.chosen = chosen_cases(parser, asked.cases)

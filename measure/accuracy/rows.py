@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from measure.accuracy.cases import KNOWN, NEW, sample
@@ -76,13 +77,13 @@ def clean_data_rows(outcome: Outcome) -> Iterator[Row]:
     """Flags on data without outliers: the largest percentage of each group."""
     for name, goal in group("accuracy.flagged").items():
         found = [
-            (100 * (max(flagged.rows) if name == "discrete" else flagged.largest), flagged.population.name)
+            (100 * (flagged.largest_rows if name == "discrete" else flagged.largest), flagged.population.name)
             for flagged in outcome.clean_data
             if flagged.population.group == name and flagged.skew == (name == "skewed")
         ]
         if found:
             # A NaN, of a fit that was rejected, is the worst.
-            worst, population = max(found, key=lambda pair: (pair[0] != pair[0], pair[0]))
+            worst, population = max(found, key=lambda pair: (math.isnan(pair[0]), pair[0]))
             yield goal.row(worst, f"{worst:.1f} % ({population})")
         else:
             yield goal.row(None)
