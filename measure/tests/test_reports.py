@@ -186,7 +186,7 @@ class Accuracy(unittest.TestCase):
 
     def test_fits_beyond_45_degrees_are_counted_over_seeds(self) -> None:
         angles = Subspaces({"robust": {case: [1.0, 2.0] for case in [*KNOWN, *NEW]}})
-        angles.angles["robust"]["cell_0.2"] = [46.0, 44.0]
+        angles.angles["robust"]["cell_0.2"] = [45.1, 44.9]
         row = self.rows(AccuracyOutcome(range(2), range(2), angles))[target("accuracy.lost").about]
         self.assertEqual((row.measured, row.status), ("0.5 % (1 of 192)", GOAL_MET))
 
@@ -222,6 +222,8 @@ class Accuracy(unittest.TestCase):
         self.assertEqual(rows["octane"].measured, "6 of 6 flagged, 0 false positives (in the support: 25)")
         used = [row for row in rows.values() if row.about.startswith("rows used")]
         self.assertEqual([row.status for row in used], [MET, MISSED])
+        self.assertFalse(Used("one row without distances", 297, 53, 296, 250, 40).all_used)
+        self.assertFalse(Used("support of complete rows", 297, 53, 297, 240, 0).all_used)
 
     def test_support_and_flags_are_compared_with_the_known_outliers(self) -> None:
         support, flagged = np.ones(20, bool), np.zeros(20, bool)
