@@ -16,6 +16,7 @@ from measure.accuracy.figures import (
     REFERENCE,
     REFERENCE_HIGH,
     REFERENCE_MEDIAN,
+    SEEDS,
     Figures,
     least,
 )
@@ -57,7 +58,7 @@ def other_cells(figures: Figures, case: str, names: Sequence[str] | Mapping[str,
     return [degrees(known.get(name)) for name in names]
 
 
-def summary(angles: Subspaces) -> str:
+def summary(angles: Subspaces, same: Subspaces) -> str:
     """Median angles on some cases, and counts over all cases."""
     methods = [method for method in SUMMARY_METHODS if method in angles.methods]
     head = ["data", "case", *(f"**`{method}`**" for method in methods), *(OTHERS[name] for name in SUMMARY_OTHERS)]
@@ -71,10 +72,10 @@ def summary(angles: Subspaces) -> str:
         "better, 90 is the largest. Columns in bold are this program; the others are methods of the R packages rrcov "
         "and cellWise ([measure/README.md](../measure/README.md)).\n\n"
     )
-    return note + table(head, body, words=2) + counts(angles)
+    return note + table(head, body, words=2) + counts(angles, same)
 
 
-def counts(angles: Subspaces) -> str:
+def counts(angles: Subspaces, same: Subspaces) -> str:
     """Over all cases: how many have a small median, and how many a large one."""
     groups = [cases for cases in (KNOWN, NEW) if set(cases) <= set(angles.cases)]
     if not groups:
@@ -82,6 +83,9 @@ def counts(angles: Subspaces) -> str:
     body = []
     for method in angles.methods:
         body.append([f"**`{method}`**", *count_cells(groups, partial(angles.median, method))])
+    if same.has(DEFAULT, [case for cases in groups for case in cases]):
+        name = f"**`{DEFAULT}`**, seeds of the methods below"
+        body.append([name, *count_cells(groups, partial(same.median, DEFAULT))])
     for name, title in COMPARED.items():
         body.append([title, *count_cells(groups, partial(other_median, name))])
     sizes = [str(len(cases)) for cases in groups]
@@ -89,7 +93,7 @@ def counts(angles: Subspaces) -> str:
     note = (
         f"\nNear the best: cases with a median of at most {NEAR} times the least median of the methods that are not in "
         f"bold. Lost: cases with a median beyond {LOST:.0f} degrees, or on which the method fails. The figures of the "
-        "methods that are not in bold are of other seeds (200 to 209).\n\n"
+        f"methods that are not in bold are of seeds {SEEDS.start} to {SEEDS.stop - 1}.\n\n"
     )
     return note + table(head, body)
 
@@ -109,41 +113,59 @@ def count_cells(groups: Sequence[Sequence[str]], median: Callable[[str], float |
     return [str(count) for count in near + lost]
 
 
-def sections(angles: Subspaces) -> Iterator[Section]:
+def sections(angles: Subspaces, same: Subspaces) -> Iterator[Section]:
     """The tables of all measured cases."""
     groups = {"36 cases": KNOWN, "60 further cases": NEW, "missing cells": MISSING}
     for text, cases in groups.items():
         some = [case for case in cases if case in angles.cases]
         if some:
-            yield f"Largest principal angle, {text}: median", angle_table(angles, some, angles.median, MEDIAN)
-            yield f"Largest principal angle, {text}: 90th percentile", angle_table(angles, some, angles.high, HIGH)
+            yield f"Largest principal angle, {text}: median", median_table(angles, same, some)
+            yield f"Largest principal angle, {text}: 90th percentile", high_table(angles, some)
     some = [case for case in KNOWN if case in angles.cases]
     if some:
         yield "Reference implementations", reference_table(some)
 
 
-def angle_table(angles: Subspaces, cases: Sequence[str], ours: Callable[[str, str], float], figures: Figures) -> str:
-    """A row for each case: this program, then other methods."""
+TITLES = {CLEAN_PCA: "PCA without contamination"} | OTHERS | FORMER
+"""Other methods with their column heads."""
+NOTE = (
+    f"Degrees; columns in bold are this program, the others are of seeds {SEEDS.start} to {SEEDS.stop - 1}. PCA "
+    "without contamination: of the samples and cells that are not contaminated. A dash: the method was not run or failed."
+)
+
+
+def median_table(angles: Subspaces, same: Subspaces, cases: Sequence[str]) -> str:
+    """A row for each case: medians of this program, then of other methods."""
+    known = all(case in MEDIAN for case in cases)
+    compared, compared_same = (known and some.has(DEFAULT, cases) for some in (angles, same))
     head = ["case", *(f"**`{method}`**" for method in angles.methods)]
-    others = {CLEAN_PCA: "PCA without contamination"} | OTHERS | FORMER
-    compared = figures is MEDIAN and DEFAULT in angles.methods and all(case in MEDIAN for case in cases)
-    known = any(case in figures for case in cases)
-    if compared:
-        head.append(f"`{DEFAULT}` / least other")
-    head += others.values() if known else []
+    head += [f"`{DEFAULT}` / least other"] if compared else []
+    head += [f"**`{DEFAULT}`**, same seeds", "same seeds / least other"] if compared_same else []
+    head += TITLES.values() if known else []
     body = []
     for case in cases:
-        line = [case, *(degrees(ours(method, case)) for method in angles.methods)]
+        line = [case, *(degrees(angles.median(method, case)) for method in angles.methods)]
         line += [f"{angles.ratio(DEFAULT, case):.2f}x"] if compared else []
-        line += other_cells(figures, case, others) if known else []
+        line += [degrees(same.median(DEFAULT, case)), f"{same.ratio(DEFAULT, case):.2f}x"] if compared_same else []
+        line += other_cells(MEDIAN, case, TITLES) if known else []
         body.append(line)
-    note = "Degrees; columns in bold are this program.\n\n"
-    if known:
-        note = (
-            "Degrees; columns in bold are this program, the others are of seeds 200 to 209. PCA without contamination: "
-            "of the samples and cells that are not contaminated. A dash: the method was not run or failed.\n\n"
-        )
-    return note + table(head, body)
+    note = f"{NOTE} Same seeds: those of the other methods." if known else "Degrees."
+    return f"{note}\n\n" + table(head, body)
+
+
+def high_table(angles: Subspaces, cases: Sequence[str]) -> str:
+    """A row for each case: 90th percentiles of this program, then of other methods."""
+    known = all(case in HIGH for case in cases)
+    head = ["case", *(f"**`{method}`**" for method in angles.methods), *(TITLES.values() if known else [])]
+    body = [
+        [
+            case,
+            *(degrees(angles.high(m, case)) for m in angles.methods),
+            *other_cells(HIGH, case, TITLES if known else []),
+        ]
+        for case in cases
+    ]
+    return f"{NOTE if known else 'Degrees.'}\n\n" + table(head, body)
 
 
 def reference_table(cases: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from measure import estimator
 from measure.accuracy import cells, clean_data, diagnosis, subspaces
 from measure.accuracy.cases import KNOWN, MISSING, NEW, kind_of
 from measure.accuracy.classic_tables import classic_tables
+from measure.accuracy.figures import SEEDS as SAME_SEEDS
 from measure.accuracy.missing_rows import tables as tables_with_missing_cells
 from measure.accuracy.outcome import Outcome
 from measure.accuracy.report import markdown
@@ -65,6 +66,9 @@ def angles(asked: argparse.Namespace, outcome: Outcome) -> None:
     """Angles of all methods on all cases."""
     seeds = {case: outcome.known_seeds if case in KNOWN else outcome.new_seeds for case in asked.chosen}
     outcome.subspaces = subspaces.measure(asked.methods.split(","), seeds, asked.jobs)
+    same = {case: SAME_SEEDS[: len(outcome.new_seeds)] for case in asked.chosen if case not in MISSING}
+    if estimator.DEFAULT in outcome.subspaces.methods:
+        outcome.same_seeds = subspaces.measure([estimator.DEFAULT], same, asked.jobs)
 
 
 def calibration(asked: argparse.Namespace, outcome: Outcome) -> None:

@@ -49,9 +49,11 @@ def read(name: str) -> Figures:
         }
 
 
+SEEDS = range(200, 210)
+"""Seeds of the figures of methods of R packages and of former methods."""
 MEDIAN = read("other_methods_median.csv")
 HIGH = read("other_methods_q90.csv")
-"""Medians and 90th percentiles over seeds 200 to 209."""
+"""Medians and 90th percentiles over `SEEDS`."""
 REFERENCE_MEDIAN = read("reference_median.csv")
 REFERENCE_HIGH = read("reference_q90.csv")
 """Medians and 90th percentiles over seeds 0 to 19."""

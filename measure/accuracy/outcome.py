@@ -19,6 +19,8 @@ class Outcome:
     known_seeds: range
     new_seeds: range
     subspaces: Subspaces = field(default_factory=Subspaces)
+    same_seeds: Subspaces = field(default_factory=Subspaces)
+    """Angles of the default method on the seeds of the figures of other methods."""
     clean_data: list[clean_data.Flagged] = field(default_factory=list)
     flagged: list[Flagged] = field(default_factory=list)
     bad_cells: list[cells.Detected] = field(default_factory=list)

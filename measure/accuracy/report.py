@@ -8,7 +8,7 @@ from measure.accuracy import angle_tables
 from measure.accuracy.cases import LEGEND
 from measure.accuracy.clean_data import Flagged
 from measure.accuracy.outcome import Outcome
-from measure.accuracy.rows import rows
+from measure.accuracy.rows import rows, seeds_text
 from measure.machine import load_text, stamp
 from measure.markdown import Section, page, table, targets_section
 
@@ -150,29 +150,24 @@ def sections(outcome: Outcome) -> Iterable[Section]:
     """Headings and texts, in order; parts that were not run are left out."""
     angles = outcome.subspaces
     if angles.methods:
-        yield "Summary", angle_tables.summary(angles)
+        yield "Summary", angle_tables.summary(angles, outcome.same_seeds)
     for heading, results, text in SECTIONS:
         if results(outcome):
             yield heading, text(outcome)
     if angles.methods:
         yield "Cases", legend_text()
-        yield from angle_tables.sections(angles)
+        yield from angle_tables.sections(angles, outcome.same_seeds)
     if angles.rejected:
         lines = "".join(f"- {line}\n" for line in angles.rejected)
         yield "Rejected fits", f"They count as 90 degrees.\n\n{lines}"
     yield targets_section(rows(outcome))
 
 
-def seeds_text(seeds: range) -> str:
-    """The first and the last seed."""
-    return f"{seeds.start} to {seeds.stop - 1}"
-
-
 def markdown(outcome: Outcome, command: str, load: float) -> str:
     """The whole page."""
     introduction = (
         f"{stamp(command, load_text(load))}\n\n"
-        "Synthetic data with a known subspace, known outliers and known bad cells; seeds "
+        "Synthetic data with a known subspace, known outliers and known bad cells; "
         f"{seeds_text(outcome.known_seeds)} of 36 cases with bad rows or bad cells, {seeds_text(outcome.new_seeds)} of "
         "60 further cases and of cases with missing cells. Methods run with their defaults and the true number of "
         "components; no option depends on the case. The seed of the data is also the seed of the fit.\n"

@@ -9,7 +9,7 @@ from measure.accuracy.cases import KNOWN, NEW, sample
 from measure.accuracy.cells import COMPLETE
 from measure.accuracy.classic_tables import TABLES
 from measure.accuracy.diagnosis import CLEAN, COUNTED, OUTLIERS
-from measure.accuracy.figures import least
+from measure.accuracy.figures import SEEDS, least
 from measure.accuracy.large_tables import TABLES as LARGE
 from measure.accuracy.outcome import Outcome
 from measure.accuracy.subspaces import Subspaces
@@ -29,22 +29,35 @@ def near_row(goal: Target, angles: Subspaces, cases: Sequence[str]) -> Row:
     return goal.row(len(near), f"{len(near)} of {len(cases)}{missed}")
 
 
-def subspace_rows(angles: Subspaces) -> Iterator[Row]:
-    """Angles on all cases, and on some."""
-    yield near_row(target("accuracy.near.known"), angles, KNOWN)
-    yield near_row(target("accuracy.near.new"), angles, NEW)
-    goal = target("accuracy.worst")
+def ratio_rows(angles: Subspaces, seeds: Sequence[str]) -> Iterator[Row]:
+    """Ratios to the other methods; `seeds` names those of the 36 and of the 60 cases."""
+    known, new = seeds
+    yield near_row(target("accuracy.near.known").named(seeds=known), angles, KNOWN)
+    yield near_row(target("accuracy.near.new").named(seeds=new), angles, NEW)
+    goal = target("accuracy.worst").named(seeds=known)
     if angles.has(DEFAULT, KNOWN):
         ratio, case = max((angles.ratio(DEFAULT, case), case) for case in KNOWN)
         yield goal.row(ratio, f"{ratio:.2f}x ({case}, {least(case)[1]})")
     else:
         yield goal.row(None)
-    goal = target("accuracy.lost")
+    goal = target("accuracy.lost").named(seeds=known if known == new else f"{known}, {new}")
     if angles.has(DEFAULT, KNOWN + NEW):
         lost, fits = angles.lost(DEFAULT, KNOWN + NEW)
         yield goal.row(100 * lost / fits, f"{100 * lost / fits:.1f} % ({lost} of {fits})")
     else:
         yield goal.row(None)
+
+
+def seeds_text(seeds: range) -> str:
+    """The first and the last seed."""
+    return f"seeds {seeds.start} to {seeds.stop - 1}"
+
+
+def subspace_rows(outcome: Outcome) -> Iterator[Row]:
+    """Angles on all cases, and on some."""
+    angles = outcome.subspaces
+    yield from ratio_rows(angles, [seeds_text(outcome.known_seeds), seeds_text(outcome.new_seeds)])
+    yield from ratio_rows(outcome.same_seeds, [seeds_text(SEEDS)] * 2)
     for case, goal in group("accuracy.clean").items():
         if angles.has(DEFAULT, [case]) and angles.has("pca", [case]):
             robust, pca = (angles.median(method, case) for method in (DEFAULT, "pca"))
@@ -149,7 +162,7 @@ def cost_rows(outcome: Outcome) -> Iterator[Row]:
 def rows(outcome: Outcome) -> list[Row]:
     """All rows."""
     return [
-        *subspace_rows(outcome.subspaces),
+        *subspace_rows(outcome),
         *cell_rows(outcome),
         *clean_data_rows(outcome),
         *diagnosis_rows(outcome),

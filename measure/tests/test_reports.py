@@ -131,6 +131,7 @@ def accuracy_outcome(factor: float) -> AccuracyOutcome:
         known_seeds=range(2),
         new_seeds=range(2),
         subspaces=Subspaces({"pca": medians, "robust": medians}),
+        same_seeds=Subspaces({"robust": {case: [least(case)[0]] for case in [*KNOWN, *NEW]}}),
         clean_data=[
             CleanData(populations["n200"], False, (0.02, 0.03), (0.025, 0.035), (0.05, 0.06)),
             CleanData(populations["n60"], False, (0.02, 0.03), (0.025, float("nan")), (0.05, 0.06)),
@@ -172,12 +173,20 @@ class Accuracy(unittest.TestCase):
         }.items():
             rows = self.rows(accuracy_outcome(factor))
             names = ("accuracy.near.known", "accuracy.near.new", "accuracy.worst")
-            self.assertEqual(tuple(rows[target(name).about].status for name in names), statuses)
+            found = [rows[target(name).about.format(seeds="seeds 0 to 1")].status for name in names]
+            self.assertEqual(tuple(found), statuses)
+            same = {rows[target(name).about.format(seeds="seeds 200 to 209")].status for name in names}
+            self.assertEqual(same, {GOAL_MET})
         outcome = accuracy_outcome(1.0)
         outcome.subspaces.angles["robust"] = outcome.subspaces.angles["robust"] | {"cell_0.1": [2.6]}
         rows = self.rows(outcome)
-        self.assertEqual(rows[target("accuracy.near.known").about].measured, "35 of 36; not: cell_0.1 (2.00x)")
-        self.assertEqual(rows[target("accuracy.worst").about].measured, "2.00x (cell_0.1, former_cells)")
+        self.assertEqual(
+            rows[target("accuracy.near.known").about.format(seeds="seeds 0 to 1")].measured,
+            "35 of 36; not: cell_0.1 (2.00x)",
+        )
+        self.assertEqual(
+            rows[target("accuracy.worst").about.format(seeds="seeds 0 to 1")].measured, "2.00x (cell_0.1, former_cells)"
+        )
 
     def test_the_least_is_that_of_the_compared_methods(self) -> None:
         self.assertEqual(least("hay_0.7_1"), (2.8, "former_robust"))
@@ -187,7 +196,8 @@ class Accuracy(unittest.TestCase):
     def test_fits_beyond_45_degrees_are_counted_over_seeds(self) -> None:
         angles = Subspaces({"robust": {case: [1.0, 2.0] for case in [*KNOWN, *NEW]}})
         angles.angles["robust"]["cell_0.2"] = [45.1, 44.9]
-        row = self.rows(AccuracyOutcome(range(2), range(2), angles))[target("accuracy.lost").about]
+        rows = self.rows(AccuracyOutcome(range(2), range(2), angles))
+        row = rows[target("accuracy.lost").about.format(seeds="seeds 0 to 1")]
         self.assertEqual((row.measured, row.status), ("0.5 % (1 of 192)", GOAL_MET))
 
     def test_clean_data_has_the_status_of_its_worst_population(self) -> None:
