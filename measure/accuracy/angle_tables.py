@@ -130,7 +130,7 @@ TITLES = {CLEAN_PCA: "PCA without contamination"} | OTHERS | FORMER
 """Other methods with their column heads."""
 NOTE = (
     f"Degrees; columns in bold are this program, the others are of seeds {SEEDS.start} to {SEEDS.stop - 1}. PCA "
-    "without contamination: of the samples and cells that are not contaminated. A dash: the method was not run or failed."
+    "without contamination: of the samples and cells that are not contaminated. A dash: not run, or failed."
 )
 
 
