@@ -29,7 +29,11 @@ impl Apply {
         check_outputs(&[&args.model, &args.data], &[OutputPath::File(&args.output)])?;
         let model = files::read_model(&args.model)?;
         let work = Session::begin(args.threads)?;
-        let data = work.open(&args.data, &args.table.options(), &args.decoding.limits())?;
+        let data = work.open(
+            &args.data,
+            &args.table.options(args.missing.rule(model.config.missing())),
+            &args.decoding.limits(),
+        )?;
         model.check_features(&data)?;
         let notes = notes(&data);
         let shape = (self.shape)(&model, data.shape());

@@ -40,7 +40,13 @@ impl FitCheckpoint {
     /// Opens the checkpoint of `--checkpoint`, and prints a note if the fit resumes from it.
     pub fn begin(args: &FitArgs, plan: &Plan, data: &Data, work: &Session) -> Result<Option<Self>> {
         let Some(path) = &args.checkpoint else { return Ok(None) };
-        let origin = FitIdentity::new(plan, data, Some(&file_stamp(&args.data)?))?;
+        let mut origin = FitIdentity::new(plan, data, Some(&file_stamp(&args.data)?))?;
+        if let Some((rows, _)) = data.fitted_rows() {
+            origin = origin.with_rows(rows);
+        }
+        if let Some(mask) = data.missing_mask() {
+            origin = origin.with_mask(mask)?;
+        }
         let (failures, aside) = (Arc::new(Mutex::new(Vec::new())), work.aside());
         let recorded = Arc::clone(&failures);
         let on_failure = move |failure: String| {

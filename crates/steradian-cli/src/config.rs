@@ -1,11 +1,11 @@
 //! Conversion of options to a configuration: the preset of the method, overridden by the given options.
 
-use steradian::config::{PivotSearch, Screen};
+use steradian::config::{Missing, PivotSearch, Screen};
 use steradian::{Center, Config, Error, Result};
 use steradian_baselines::{TGA, TRIM, preset};
-use steradian_io::ClipLimits;
+use steradian_io::{ClipLimits, MissingRule};
 
-use crate::args::{CenterChoice, ConeOptions, DecodingArgs, FitOptions, FrameOptions, TableArgs};
+use crate::args::{CenterChoice, ConeOptions, DecodingArgs, FitOptions, FrameOptions, MissingArgs, TableArgs};
 
 impl FitOptions {
     /// The configuration of the fit; reads the center if it is a file.
@@ -22,7 +22,7 @@ impl FitOptions {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(n_directions)) => screen.n_directions = n_directions,
             (_, Some(_)) => {
-                return Err(not_of_method("--n-directions", "--method robust and cells", self.method.name()));
+                return Err(not_of_method("--n-directions", "--method robust, cells and rows", self.method.name()));
             }
         }
         let center = match &self.center {
@@ -35,6 +35,7 @@ impl FitOptions {
             .with_screen(screen)
             .with_center(center)
             .with_scaling(self.scaling)
+            .with_order(self.order)
             .with_robust_scores(self.robust_scores)
             .with_solver(self.solver)
             .with_tolerance(tolerance)
@@ -101,13 +102,30 @@ impl DecodingArgs {
     }
 }
 
+impl MissingArgs {
+    /// The rule for data, where `preferred` is the treatment that the method or the model prefers.
+    pub fn rule(&self, preferred: Missing) -> MissingRule {
+        self.missing.unwrap_or(match preferred {
+            Missing::Use => MissingRule::Use,
+            Missing::Error => MissingRule::Error,
+        })
+    }
+
+    /// The configuration with the given rule, and the rule.
+    pub fn applied_to(&self, config: Config) -> (Config, MissingRule) {
+        let rule = self.rule(config.missing());
+        let missing = if rule == MissingRule::Use { Missing::Use } else { Missing::Error };
+        (config.with_missing(missing), rule)
+    }
+}
+
 impl TableArgs {
     /// Converts the table options to [`TableOptions`](steradian_io::TableOptions).
-    pub fn options(&self) -> steradian_io::TableOptions {
+    pub fn options(&self, missing: MissingRule) -> steradian_io::TableOptions {
         steradian_io::TableOptions {
             columns: self.columns.clone(),
             row_names: self.row_names,
-            missing: self.missing,
+            missing,
             header: self.header,
         }
     }

@@ -10,7 +10,7 @@ use steradian::error::format_bytes;
 use steradian::error::os_error_text;
 
 /// Options by the names of parameters in the libraries.
-const OPTIONS: [(&str, &str); 29] = [
+const OPTIONS: [(&str, &str); 32] = [
     ("n_components", "-d"),
     ("method", "--method"),
     ("center", "--center"),
@@ -20,6 +20,7 @@ const OPTIONS: [(&str, &str); 29] = [
     ("recenter", "--recenter"),
     ("pivot_search", "--exact"),
     ("scaling", "--scaling"),
+    ("order", "--order"),
     ("n_directions", "--n-directions"),
     ("robust_scores", "--robust-scores"),
     ("solver", "--solver"),
@@ -32,6 +33,8 @@ const OPTIONS: [(&str, &str); 29] = [
     ("row_names", "--row-names"),
     ("header", "--header"),
     ("missing", "--missing"),
+    ("missing_mask", "--missing-mask"),
+    ("exclude", "--exclude"),
     ("start", "--start"),
     ("end", "--end"),
     ("stride", "--stride"),
@@ -41,6 +44,10 @@ const OPTIONS: [(&str, &str); 29] = [
     ("checkpoint", "--checkpoint"),
     ("ground_truth", "--ground-truth"),
 ];
+
+/// The remedy for a missing cell.
+const MISSING: &str =
+    "drop such rows with --missing drop, or use their other cells with --missing use, where the method has it";
 
 /// The largest number of column names in a message.
 const MAX_COLUMNS: usize = 30;
@@ -64,10 +71,9 @@ pub fn message(error: &Error) -> String {
             )
         }
         Error::FeatureCount { .. } => format!("{error} (in tables, select them with --columns)"),
-        Error::NotFinite { .. } => {
-            format!("{error}; remove the row or fill the cell (--missing drop applies to tables only)")
-        }
-        Error::MissingCell { .. } => format!("{error}; drop such rows with --missing drop, or fill the cell"),
+        Error::NotFinite { value, .. } if value.is_nan() => format!("{error}; {MISSING}"),
+        Error::NotFinite { .. } => format!("{error}; correct the cell, or make it NaN and pass --missing use or drop"),
+        Error::MissingCell { .. } => format!("{error}; {MISSING}"),
         Error::NotNumeric { numeric, row_names, .. } => format!("{error}; {}", columns(numeric, *row_names)),
         Error::OverDecoded { .. } => format!("{error}; allow more with --max-decoded"),
         Error::Io { path, source } => io_error(path, source),
@@ -180,9 +186,11 @@ mod tests {
     #[test]
     fn cells_and_columns_name_the_options_of_tables() {
         let missing = Error::MissingCell { path: "t.csv".into(), place: "row 1".into(), text: "\"\"".into() };
-        assert!(message(&missing).ends_with("; drop such rows with --missing drop, or fill the cell"));
+        assert!(message(&missing).contains("; drop such rows with --missing drop, or use their other cells"));
         let not_finite = message(&Error::NotFinite { value: f64::NAN, row: 3, column: 4 });
-        assert!(not_finite.starts_with("the data are NaN at row 3, column 4; remove the row"), "{not_finite}");
+        assert!(not_finite.starts_with("the data are NaN at row 3, column 4; drop such rows"), "{not_finite}");
+        let infinite = message(&Error::NotFinite { value: f64::INFINITY, row: 3, column: 4 });
+        assert!(infinite.contains("inf at row 3, column 4; correct the cell"), "{infinite}");
         let not_numeric = |numeric: &[&str], row_names| {
             let numeric = numeric.iter().map(ToString::to_string).collect();
             message(&Error::NotNumeric { path: "t.csv".into(), place: "row 1".into(), numeric, row_names })

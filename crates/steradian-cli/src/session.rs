@@ -6,8 +6,9 @@ use std::sync::Arc;
 use steradian::engine::{CancelToken, Journal, Runner};
 use steradian::{Config, Local, Plan, Result};
 use steradian_baselines::any;
-use steradian_io::{Clip, ClipLimits, ClipOptions, Data, TableOptions};
+use steradian_io::{Clip, ClipLimits, ClipOptions, Data, MissingRule, TableOptions};
 
+use crate::args::SelectionArgs;
 use crate::interrupt::{self, Phase};
 use crate::progress::Bar;
 
@@ -30,23 +31,25 @@ impl Session {
 
     /// Opens data; a table is read once, and an array that does not fit into memory is streamed.
     pub fn open(&self, path: &Path, options: &TableOptions, limits: &ClipLimits) -> Result<Data> {
-        self.open_beyond(path, options, limits, None)?.widened(self.runner.threads(), u64::MAX)
+        let data = self.open_beyond(path, options, limits, None)?.widened(self.runner.threads(), u64::MAX)?;
+        Ok(if options.missing == MissingRule::Error { data.rejecting_missing_cells() } else { data })
     }
 
-    /// Opens data for a fit: an array larger than the memory limit is streamed, with buffers in the memory that the fit does
-    /// not need.
+    /// Opens data for a fit, without the rows and cells that take no part: an array larger than the memory limit is streamed,
+    /// with buffers in the memory that the fit does not need.
     pub fn open_for(
         &self,
         path: &Path,
         options: &TableOptions,
+        selection: &SelectionArgs,
         limits: &ClipLimits,
         config: &Config,
     ) -> Result<(Data, Plan)> {
-        let data = self.open_beyond(path, options, limits, config.memory_limit())?;
+        let data = self.open_selected(path, options, selection, limits, config.memory_limit())?;
         let threads = self.runner.threads();
         let left = match config.memory_limit() {
             // Buffers for reading ahead take what the fit leaves of the limit.
-            Some(limit) if matches!(data, Data::Streamed(_)) => {
+            Some(limit) if data.streamed().is_some() => {
                 limit.saturating_sub(any::plan(config, &data, threads)?.peak_memory_bytes)
             }
             _ => u64::MAX,
@@ -54,6 +57,29 @@ impl Session {
         let data = data.widened(threads, left)?;
         let plan = any::plan(config, &data, threads)?;
         Ok((data, plan))
+    }
+
+    /// Opens data, marks cells as missing, drops rows with missing cells if requested, then leaves out excluded rows.
+    fn open_selected(
+        &self,
+        path: &Path,
+        options: &TableOptions,
+        selection: &SelectionArgs,
+        limits: &ClipLimits,
+        memory: Option<u64>,
+    ) -> Result<Data> {
+        let data = match &selection.missing_mask {
+            None => self.open_beyond(path, options, limits, memory)?,
+            Some(mask) => {
+                // The mask has all rows of the data, and rows are dropped by the mask, too.
+                let drops = options.missing == MissingRule::Drop;
+                let missing = if drops { MissingRule::Use } else { options.missing };
+                let all = TableOptions { missing, ..options.clone() };
+                let data = self.open_beyond(path, &all, limits, memory)?.with_missing_mask(mask)?;
+                if drops { interrupt::while_opening(|| data.without_incomplete_rows())? } else { data }
+            }
+        };
+        selection.exclude.iter().try_fold(data, |data, list| data.without_rows(list))
     }
 
     fn open_beyond(
@@ -120,12 +146,18 @@ pub fn memory_note(plan: &Plan, threads: usize) -> Option<String> {
     })
 }
 
-/// Warnings about the data: dropped rows, a first column without a name.
+/// Warnings about the data: dropped rows, a first column without a name, a first row that may be a header.
 pub fn notes(data: &Data) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(first) = data.dropped_rows().first() {
         let dropped = data.dropped_rows().len();
         notes.push(format!("{dropped} rows with missing cells were dropped; the first is row {first}"));
+    }
+    if let Some([first, last]) = data.number_header() {
+        notes.push(format!(
+            "the first row is read as a sample, but its cells go steadily from {first} to {last}, as in no other row; pass \
+             --header yes if it holds the names of the columns, such as wavelengths, or --header no"
+        ));
     }
     // R writes row names under an empty column name; as a feature they would encode the order of the rows.
     if data.feature_names().and_then(<[String]>::first).is_some_and(String::is_empty) {

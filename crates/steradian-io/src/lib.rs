@@ -22,6 +22,7 @@ pub mod clip;
 pub mod npy;
 mod open;
 mod output;
+mod rows_and_cells;
 mod system;
 mod table;
 
@@ -39,16 +40,19 @@ pub use output::checkpoint::Checkpoint;
 pub use output::created_folders::CreatedFolders;
 pub use output::marker::MARKER;
 pub use output::output_folder::OutputFolder;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub use output::table_writer::{TableFormat, TableNames, TableWriter};
 pub use output::write::NpyWriter;
 #[cfg(feature = "csv")]
 pub use output::write::write_csv;
+pub use rows_and_cells::DataView;
 pub use system::file_stamp::file_stamp;
 pub use system::memory::available as available_memory;
 #[cfg(feature = "csv")]
 pub use table::csv::CsvSource;
 #[cfg(feature = "parquet")]
 pub use table::parquet::ParquetSource;
-pub use table::table_options::{Header, Missing, TableOptions};
+pub use table::table_options::{Header, MissingRule, TableOptions};
 
 /// Text tables as sources.
 #[cfg(feature = "csv")]

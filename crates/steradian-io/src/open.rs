@@ -14,6 +14,7 @@ use crate::clip::container::{HEAD, container};
 use crate::npy::npy_header::MAGIC;
 use crate::npy::npy_source::NpySource;
 use crate::npy::streamed::StreamedNpySource;
+use crate::rows_and_cells::DataView;
 use crate::system::memory::available;
 #[cfg(not(all(feature = "csv", feature = "parquet")))]
 use crate::system::missing_feature::missing_feature;
@@ -22,7 +23,7 @@ use crate::system::pread::{PositionedReader, open_regular};
 use crate::table::csv::CsvSource;
 #[cfg(feature = "parquet")]
 use crate::table::parquet::ParquetSource;
-use crate::table::table_options::TableOptions;
+use crate::table::table_options::{MissingRule, TableOptions};
 
 /// Magic bytes of a parquet file.
 const PARQUET_MAGIC: &[u8] = b"PAR1";
@@ -47,6 +48,8 @@ pub enum Data {
     Parquet(ParquetSource),
     /// The frames of a folder of images, a GIF or a video.
     Clip(Clip),
+    /// Other data without some of their rows, or with a mask of missing cells.
+    View(Box<DataView>),
 }
 
 impl Data {
@@ -54,8 +57,12 @@ impl Data {
     /// limit. Other data are returned unchanged, and so are arrays in Fortran order, whose blocks are spread over the
     /// whole file. The buffers have their smallest size; see [`StreamedNpySource::widen`].
     pub fn stream_if_larger_than(self, memory: Option<u64>) -> Result<Self> {
-        let Self::Npy(array) = self else {
-            return Ok(self);
+        let array = match self {
+            Self::Npy(array) => array,
+            Self::View(view) => {
+                return Ok(Self::View(Box::new(view.with(|data| data.stream_if_larger_than(memory))?)));
+            }
+            other => return Ok(other),
         };
         let fits = memory.or_else(available).is_none_or(|limit| array.shape().bytes() <= limit);
         if fits || array.is_fortran() {
@@ -68,6 +75,7 @@ impl Data {
     pub fn widened(self, threads: usize, more: u64) -> Result<Self> {
         match self {
             Self::Streamed(array) => Ok(Self::Streamed(array.widen(threads, more)?)),
+            Self::View(view) => Ok(Self::View(Box::new(view.with(|data| data.widened(threads, more))?))),
             other => Ok(other),
         }
     }
@@ -81,6 +89,16 @@ impl Data {
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table,
             Self::Clip(clip) => clip,
+            Self::View(view) => &**view,
+        }
+    }
+
+    /// The streamed array that these data are, or are a view of.
+    pub fn streamed(&self) -> Option<&StreamedNpySource> {
+        match self {
+            Self::Streamed(array) => Some(array),
+            Self::View(view) => view.of().streamed(),
+            _ => None,
         }
     }
 
@@ -92,6 +110,7 @@ impl Data {
             Self::Csv(table) => table.feature_names(),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => Some(table.feature_names()),
+            Self::View(view) => view.of().feature_names(),
         }
     }
 
@@ -105,6 +124,40 @@ impl Data {
             Self::Csv(table) => table.row_name(sample),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.row_name(sample),
+            Self::View(view) => view.of().row_name(view.sample(sample)),
+        }
+    }
+
+    /// The header of the row names, if the format has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        match self {
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.row_names_header(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table.row_names_header(),
+            Self::View(view) => view.of().row_names_header(),
+        }
+    }
+
+    /// Values of the first and the last column of the first row of a text table, if that was taken for a sample but looks
+    /// like a header of numbers, such as wavelengths.
+    pub fn number_header(&self) -> Option<[f64; 2]> {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.number_header(),
+            Self::View(view) => view.of().number_header(),
+            _ => None,
+        }
+    }
+
+    /// True for a text table.
+    pub fn is_text(&self) -> bool {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(_) => true,
+            Self::View(view) => view.of().is_text(),
+            _ => false,
         }
     }
 
@@ -116,6 +169,7 @@ impl Data {
             Self::Csv(table) => table.table_row(sample),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.table_row(sample),
+            Self::View(view) => view.of().table_row(view.sample(sample)),
         }
     }
 
@@ -127,6 +181,10 @@ impl Data {
             Self::Csv(table) => table.dropped_rows(),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.dropped_rows(),
+            Self::View(view) => match &**view {
+                DataView::Complete(_, dropped) => dropped,
+                other => other.of().dropped_rows(),
+            },
         }
     }
 }
@@ -154,7 +212,8 @@ impl Source for Data {
 }
 
 /// Opens a `.npy` array, a table (`.csv` or `.parquet`), a folder of images or a video, within the default limits of
-/// decoding. The options apply to tables; other formats reject them.
+/// decoding. Options of tables are rejected
+/// for other formats.
 pub fn open(path: impl AsRef<Path>, options: &TableOptions) -> Result<Data> {
     open_within(path, options, &ClipLimits::default())
 }
@@ -181,7 +240,11 @@ pub fn open_within(path: impl AsRef<Path>, options: &TableOptions, limits: &Clip
     let video = video_format(&head);
     if array || (named_array && !parquet && video.is_none() && unsupported_format(&head, bytes).is_none()) {
         options.require_unset(path, "a .npy array")?;
-        return Ok(Data::Npy(NpySource::open(path)?));
+        let array = Data::Npy(NpySource::open(path)?);
+        return match options.missing {
+            MissingRule::Drop => array.without_incomplete_rows(),
+            MissingRule::Error | MissingRule::Use => Ok(array),
+        };
     }
     if parquet {
         return open_parquet(path, options);

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use steradian::data::Shape;
 use steradian::engine::Runner;
 use steradian::{Error, Local, Matrix, Model, Plan, Result};
 use steradian_baselines::{PCP, any};
@@ -39,7 +40,7 @@ pub fn run(args: &FitArgs) -> CommandResult {
 /// Fits, writes and reports; after an error, `opened` holds the checkpoint if it was opened.
 fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
     check(args)?;
-    let config = args.options.config()?;
+    let (config, missing) = args.missing.applied_to(args.options.config()?);
     for (option, path) in [("--low-rank", &args.low_rank), ("--sparse", &args.sparse)] {
         if path.is_some() && config.method() != PCP {
             return Err(Error::invalid_argument(format!("{option} applies only to --method pcp")).into());
@@ -48,17 +49,22 @@ fn fit(args: &FitArgs, opened: &mut Option<FitCheckpoint>) -> CommandResult {
     FitCheckpoint::check(args, &config)?;
     let mut work = Session::begin(args.options.threads)?;
     let start = Instant::now();
-    let (data, plan) = work.open_for(&args.data, &args.table.options(), &args.decoding.limits(), &config)?;
+    let (options, limits) = (args.table.options(missing), args.decoding.limits());
+    let (data, plan) = work.open_for(&args.data, &options, &args.selection, &limits, &config)?;
     let fewer_threads = memory_note(&plan, work.runner().threads());
     if let Some(checkpoint) = FitCheckpoint::begin(args, &plan, &data, &work)? {
         work = work.with_journal(opened.insert(checkpoint).journal());
     }
-    let fitted = FitOutputs::new(args, &plan, &data, work.runner())?;
+    let mut fitted = FitOutputs::new(args, &plan, &data, work.runner())?;
+    let parts = fitted.model.shape.clone();
+    if let Some((rows, samples)) = data.fitted_rows() {
+        fitted.model = fitted.model.among(rows, samples);
+    }
     let model = &fitted.model;
     let seconds = start.elapsed().as_secs_f64();
     let file = model.to_bytes()?;
     work.begin_writing();
-    let mut files = fitted.write_parts(args)?;
+    let mut files = fitted.write_parts(args, &parts)?;
     files.push(stage_file(&args.output, &file)?);
     work.finish()?;
     commit(files)?;
@@ -82,7 +88,8 @@ fn check(args: &FitArgs) -> Result<()> {
         Some(CenterChoice::File(path)) => Some(path),
         _ => None,
     };
-    let inputs: Vec<&Path> = [&args.data].into_iter().chain(center).map(PathBuf::as_path).collect();
+    let selection = args.selection.missing_mask.iter().chain(&args.selection.exclude);
+    let inputs: Vec<&Path> = [&args.data].into_iter().chain(center).chain(selection).map(PathBuf::as_path).collect();
     let checkpoint = args.checkpoint.as_ref().map(Checkpoint::paths).into_iter().flatten().collect::<Vec<_>>();
     let outputs = [&args.output].into_iter().chain(&args.low_rank).chain(&args.sparse).chain(&checkpoint);
     check_outputs(&inputs, &outputs.map(|path| OutputPath::File(path)).collect::<Vec<_>>())
@@ -106,8 +113,7 @@ impl FitOutputs {
     }
 
     /// Writes the requested parts, in the shape of the data, to files that are not yet in place.
-    fn write_parts(&self, args: &FitArgs) -> Result<Vec<AtomicFile>> {
-        let shape = &self.model.shape;
+    fn write_parts(&self, args: &FitArgs, shape: &Shape) -> Result<Vec<AtomicFile>> {
         let element = Model::output_element(shape.element);
         let parts = [(&args.low_rank, &self.low_rank), (&args.sparse, &self.sparse)];
         let requested = parts.into_iter().filter_map(|(path, part)| Some((path.as_ref()?, part.as_ref()?)));
@@ -168,13 +174,32 @@ fn summary(model: &Model, run: &Run) -> String {
     format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
-/// The table of components: angular eigenvalue and explained variance of each.
+/// The importance of the components: standard deviation, fraction of the variance, its running sum, and the eigenvalue on the
+/// sphere where the method has one.
 pub fn components(model: &Model) -> String {
-    let row = |k: usize| {
-        let eigenvalue =
-            model.subspace.angular_eigenvalues.as_ref().map_or("-".into(), |eigenvalues| number(eigenvalues[k]));
-        vec![k.to_string(), eigenvalue, number(model.diagnostics.explained_variance[k])]
+    let angular = model.subspace.angular_eigenvalues.as_ref();
+    let mut header = vec![
+        "component",
+        "standard deviation",
+        "explained variance",
+        "proportion of variance",
+        "cumulative proportion",
+    ];
+    header.extend(angular.map(|_| "angular eigenvalue"));
+    let total = model.diagnostics.total_variance.unwrap_or(f64::NAN);
+    let mut sum = 0.0;
+    let row = |(k, variance): (usize, &f64)| {
+        sum += variance;
+        let mut cells = vec![k.to_string(), number(variance.sqrt()), number(*variance)];
+        cells.extend([variance / total, sum / total].map(proportion));
+        cells.extend(angular.map(|values| number(values[k])));
+        cells
     };
-    let rows: Vec<_> = (0..model.n_components()).map(row).collect();
-    table(&["component", "angular eigenvalue", "explained variance"], &rows)
+    let rows: Vec<_> = model.diagnostics.explained_variance.iter().enumerate().map(row).collect();
+    table(&header, &rows)
+}
+
+/// A fraction with four decimals; `-` if it is not finite.
+fn proportion(fraction: f64) -> String {
+    if fraction.is_finite() { format!("{fraction:.4}") } else { "-".into() }
 }

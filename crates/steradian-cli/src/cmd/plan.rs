@@ -3,7 +3,7 @@
 use serde_json::json;
 use steradian::Source;
 use steradian::engine::Runner;
-use steradian_io::Data;
+use steradian_io::StreamedNpySource;
 
 use crate::args::PlanArgs;
 use crate::outcome::{CommandResult, warn};
@@ -12,17 +12,15 @@ use crate::session::{Session, memory_note};
 
 /// Plans and prints.
 pub fn run(args: &PlanArgs) -> CommandResult {
-    let config = args.options.config()?;
+    let (config, missing) = args.missing.applied_to(args.options.config()?);
     let work = Session::begin(args.options.threads)?;
-    let (data, plan) = work.open_for(&args.data, &args.table.options(), &args.decoding.limits(), &config)?;
+    let (options, limits) = (args.table.options(missing), args.decoding.limits());
+    let (data, plan) = work.open_for(&args.data, &options, &args.selection, &limits, &config)?;
     let shape = data.shape();
     if let Some(warning) = memory_note(&plan, work.runner().threads()) {
         warn(&warning);
     }
-    let rate = match &data {
-        Data::Streamed(array) => Some(array.measure_read_rate()?),
-        _ => None,
-    };
+    let rate = data.streamed().map(StreamedNpySource::measure_read_rate).transpose()?;
     work.finish()?;
     if args.json {
         let mut object = json!({
@@ -49,7 +47,7 @@ pub fn run(args: &PlanArgs) -> CommandResult {
         ("peak memory", bytes(plan.peak_memory_bytes)),
         ("block", format!("{} rows", plan.block_rows)),
     ];
-    if let (Data::Streamed(array), Some(rate)) = (&data, rate) {
+    if let (Some(array), Some(rate)) = (data.streamed(), rate) {
         let (chunks, chunk) = array.ring();
         let way = if array.is_direct() { "direct I/O" } else { "page cache" };
         lines.push(("streamed", format!("{way}, {chunks} x {} buffers", bytes(chunk as u64))));

@@ -1,6 +1,6 @@
 //! The folds that other processes can run, by index, and the rows that they run on.
 
-use steradian::config::{Cosine, Weighting};
+use steradian::config::{Cosine, Missing, Weighting};
 use steradian::data::ElementType;
 use steradian::engine::Fold;
 use steradian::folds::{
@@ -82,7 +82,7 @@ pub fn with_fold<V: FoldVisitor>(index: usize, visitor: V) -> V::Out {
             &Distances::new(&center, &vectors, Precision::Working, ElementType::F32)
                 .with_scores(Some(&support), RandomSubset::all()),
         ),
-        15 => visitor.visit(&DataCheck::new(FEATURES)),
+        15 => visitor.visit(&DataCheck::new(FEATURES, Missing::Use)),
         12 => visitor.visit(&SelectRows::new(vec![0, 3, 5])),
         anchors => {
             let rule = ConePredicate::new(WeightedRows::new(&center, Weighting::InverseNorm, None), Cosine::Abs, 0.5);

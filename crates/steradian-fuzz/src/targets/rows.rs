@@ -2,7 +2,7 @@
 
 use steradian::data::{BlockData, Element, Rows};
 use steradian::{Result, Source};
-use steradian_io::{Missing, TableOptions};
+use steradian_io::{MissingRule, TableOptions};
 
 use crate::target::TargetVerdict;
 
@@ -37,7 +37,7 @@ pub fn read_all(source: &dyn Source) -> Result<f64> {
 
 /// Reads a table with its numbers alone, and with row names and missing cells; accepted if one of them is.
 pub fn with_options(read: impl Fn(&TableOptions) -> Result<f64>) -> TargetVerdict {
-    let named = TableOptions { row_names: true, missing: Missing::Drop, ..TableOptions::default() };
+    let named = TableOptions { row_names: true, missing: MissingRule::Drop, ..TableOptions::default() };
     let verdicts = [TableOptions::default(), named].map(|options| TargetVerdict::of(read(&options)));
     if verdicts.contains(&TargetVerdict::Accepted) { TargetVerdict::Accepted } else { TargetVerdict::Rejected }
 }

@@ -7,6 +7,7 @@ pub(crate) mod npy_header;
 pub(crate) mod npy_source;
 pub(crate) mod read_ahead;
 pub(crate) mod read_order;
+pub(crate) mod row_list;
 pub(crate) mod streamed;
 
 pub use npy_source::{NpySource, read_vector};

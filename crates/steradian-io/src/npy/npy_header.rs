@@ -23,10 +23,23 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Largest number of dimensions, as in numpy.
 const MAX_DIMENSIONS: usize = 64;
 
+/// What the elements of an array are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Numbers of data: uint8, uint16, float32, float64.
+    Data,
+    /// bool, in one byte each.
+    Bool,
+    /// Integers that are no data; true for signed ones.
+    Integer(bool),
+}
+
 /// A validated header: the file contains all bytes of the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NpyHeader {
+    /// The element type; of integers and bool that are no data, a type of their size.
     pub(crate) element: ElementType,
+    pub(crate) kind: Kind,
     pub(crate) big_endian: bool,
     pub(crate) fortran: bool,
     pub(crate) dimensions: Vec<usize>,
@@ -39,6 +52,15 @@ pub(crate) struct NpyHeader {
 impl NpyHeader {
     /// Reads and validates the header of an open file of `file_bytes` bytes.
     pub(crate) fn read(path: &Path, file: &File, file_bytes: u64) -> Result<Self> {
+        Self::read_any(path, file, file_bytes, false)
+    }
+
+    /// Reads the header of an array of any integers, bool or numbers: a mask, or indices.
+    pub(crate) fn read_marks(path: &Path, file: &File, file_bytes: u64) -> Result<Self> {
+        Self::read_any(path, file, file_bytes, true)
+    }
+
+    fn read_any(path: &Path, file: &File, file_bytes: u64, marks: bool) -> Result<Self> {
         let mut head = Vec::with_capacity(12);
         PositionedReader::new(file, 0).take(12).read_to_end(&mut head).map_err(|e| Error::io(path, e))?;
         let text_start = check_head(path, &head, file_bytes)?;
@@ -67,7 +89,7 @@ impl NpyHeader {
                 format!("byte {byte}: the header is not UTF-8, which version 3 requires"),
             ));
         }
-        let mut scan = DictParser { path, text: &text, at: 0, start: text_start };
+        let mut scan = DictParser { path, text: &text, at: 0, start: text_start, marks };
         let (dtype, fortran, dimensions) = scan.dictionary()?;
         check_length(path, dtype, fortran, dimensions, text_start + length, file_bytes)
     }
@@ -121,7 +143,7 @@ fn check_head(path: &Path, head: &[u8], file_bytes: u64) -> Result<u64> {
 /// Compares shape and element type with the length of the file.
 fn check_length(
     path: &Path,
-    (element, big_endian): (ElementType, bool),
+    (element, kind, big_endian): Dtype,
     fortran: bool,
     dimensions: Vec<u64>,
     start: u64,
@@ -131,9 +153,15 @@ fn check_length(
     let expected = dimensions.iter().try_fold(element.bytes() as u64, |bytes, &size| bytes.checked_mul(size));
     let sizes: Option<Vec<usize>> = dimensions.iter().map(|&size| usize::try_from(size).ok()).collect();
     match (expected, sizes) {
-        (Some(bytes), Some(dimensions)) if bytes <= present => {
-            Ok(NpyHeader { element, big_endian, fortran, dimensions, start: start as usize, bytes: bytes as usize })
-        }
+        (Some(bytes), Some(dimensions)) if bytes <= present => Ok(NpyHeader {
+            element,
+            kind,
+            big_endian,
+            fortran,
+            dimensions,
+            start: start as usize,
+            bytes: bytes as usize,
+        }),
         _ => {
             let shape = shape_text(&dimensions);
             let needed = expected.map_or_else(|| "more than 2^64".to_string(), |bytes| bytes.to_string());
@@ -148,21 +176,31 @@ fn check_length(
     }
 }
 
-/// Element type and byte order (true for big-endian) of a dtype string; `None` if the string is not a dtype.
-fn dtype(path: &Path, descr: &str) -> Option<Result<(ElementType, bool)>> {
+/// Element type, kind and byte order (true for big-endian).
+type Dtype = (ElementType, Kind, bool);
+
+/// The dtype of a string; `None` if the string is not a dtype. With `marks`, bool and integers are accepted.
+fn dtype(path: &Path, descr: &str, marks: bool) -> Option<Result<Dtype>> {
     let (order, plain) = match descr.chars().next()? {
         order @ ('<' | '>' | '=' | '|') => (order, &descr[1..]),
         _ => ('=', descr),
     };
     let big_endian = order == '>' || (order != '<' && cfg!(target_endian = "big"));
-    let element = match plain {
-        "u1" => ElementType::U8,
-        "u2" => ElementType::U16,
-        "f4" => ElementType::F32,
-        "f8" => ElementType::F64,
+    let (element, kind) = match plain {
+        "u1" => (ElementType::U8, Kind::Data),
+        "u2" => (ElementType::U16, Kind::Data),
+        "f4" => (ElementType::F32, Kind::Data),
+        "f8" => (ElementType::F64, Kind::Data),
+        "b1" if marks => (ElementType::U8, Kind::Bool),
+        "i1" if marks => (ElementType::U8, Kind::Integer(true)),
+        "i2" if marks => (ElementType::U16, Kind::Integer(true)),
+        "i4" if marks => (ElementType::F32, Kind::Integer(true)),
+        "i8" if marks => (ElementType::F64, Kind::Integer(true)),
+        "u4" if marks => (ElementType::F32, Kind::Integer(false)),
+        "u8" if marks => (ElementType::F64, Kind::Integer(false)),
         _ => return unsupported_dtype(plain).map(|(name, remedy)| Err(unsupported(path, &name, remedy))),
     };
-    Some(Ok((element, big_endian)))
+    Some(Ok((element, kind, big_endian)))
 }
 
 /// Name and remedy of a numpy dtype that is not supported.
@@ -206,9 +244,11 @@ struct DictParser<'a> {
     at: usize,
     /// Position of the dictionary in the file.
     start: u64,
+    /// True if bool and integers are accepted.
+    marks: bool,
 }
 
-type Entries = ((ElementType, bool), bool, Vec<u64>);
+type Entries = (Dtype, bool, Vec<u64>);
 
 impl DictParser<'_> {
     fn dictionary(&mut self) -> Result<Entries> {
@@ -250,14 +290,14 @@ impl DictParser<'_> {
         ))
     }
 
-    fn descr(&mut self) -> Result<(ElementType, bool)> {
+    fn descr(&mut self) -> Result<Dtype> {
         // A list is a structured dtype, a tuple a dtype with a shape; both have several numbers per element.
         if matches!(self.peek(), Some(b'[' | b'(')) {
             return Err(unsupported(self.path, "structured", STRUCTURED_REMEDY));
         }
         let at = self.at;
         let name = self.string()?;
-        let parsed = std::str::from_utf8(&name).ok().and_then(|name| dtype(self.path, name));
+        let parsed = std::str::from_utf8(&name).ok().and_then(|name| dtype(self.path, name, self.marks));
         parsed.unwrap_or_else(|| {
             self.at = at;
             Err(self.fail(format!("dtype {} is unknown", quote(&name))))

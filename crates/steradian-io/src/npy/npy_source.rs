@@ -19,7 +19,7 @@ use steradian::{Error, Result, Source};
 
 use crate::npy::element::FileElement;
 use crate::npy::mmap::MappedFile;
-use crate::npy::npy_header::NpyHeader;
+use crate::npy::npy_header::{Kind, NpyHeader};
 use crate::system::pread::{PositionedReader, open_regular};
 
 /// A 2-D array (samples x features) or a 3-D array (samples x height x width) in a `.npy` file.
@@ -36,6 +36,32 @@ impl NpySource {
         let path = path.as_ref();
         let (file, bytes) = open_regular(path)?;
         let header = NpyHeader::read(path, &file, bytes)?;
+        let shape = sample_shape(path, &header)?;
+        let mapped = MappedFile::new(path, file, bytes)?;
+        Ok(Self { mapped, header, shape })
+    }
+
+    /// Opens a mask of the cells of data: an array of bool or uint8 with one value per cell.
+    pub(crate) fn open_mask(path: &Path, data: &Shape) -> Result<Self> {
+        let (file, bytes) = open_regular(path)?;
+        let header = NpyHeader::read_marks(path, &file, bytes)?;
+        let reject =
+            |problem: String| Err(Error::invalid_parameter("missing_mask", format!("{}: {problem}", path.display())));
+        if header.element != ElementType::U8 || header.kind == Kind::Integer(true) {
+            return reject("the mask is neither of bool nor of uint8; use bool, true for a missing cell".to_owned());
+        }
+        let of_data = match data.image {
+            Some((height, width)) => vec![data.samples, height, width],
+            None => vec![data.samples, data.features],
+        };
+        if header.dimensions != of_data && header.dimensions != [data.samples, data.features] {
+            let sides: Vec<String> = of_data.iter().map(usize::to_string).collect();
+            return reject(format!(
+                "the mask has the shape {} but the data have the shape ({}); give one value per cell",
+                header.shape_text(),
+                sides.join(", ")
+            ));
+        }
         let shape = sample_shape(path, &header)?;
         let mapped = MappedFile::new(path, file, bytes)?;
         Ok(Self { mapped, header, shape })

@@ -20,7 +20,8 @@ use crate::system::pread::{PositionedReader, changed_length, length, open_regula
 use crate::table::cell::Cell;
 use crate::table::csv_layout::CsvLayout;
 use crate::table::csv_records::{BUFFER, Records, separator};
-use crate::table::table_options::{Missing, TableOptions};
+use crate::table::first_row::FirstRow;
+use crate::table::table_options::{Header, MissingRule, TableOptions};
 use crate::table::table_rows::TableRows;
 
 /// Number of samples between two recorded starts.
@@ -34,11 +35,12 @@ pub struct CsvSource {
     bytes: u64,
     separator: u8,
     layout: CsvLayout,
-    missing: Missing,
+    missing: MissingRule,
     shape: Shape,
     /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
     rows: TableRows,
+    number_header: Option<[f64; 2]>,
 }
 
 impl CsvSource {
@@ -66,6 +68,7 @@ impl CsvSource {
             shape: Shape { samples: scan.rows.samples(), features, element: ElementType::F64, image: None },
             starts: scan.starts,
             rows: scan.rows,
+            number_header: scan.first.number_header().filter(|_| options.header == Header::Auto && !layout.header),
             missing: options.missing,
             path: path.to_path_buf(),
             file,
@@ -83,6 +86,17 @@ impl CsvSource {
     /// The name of a sample, if the table has row names.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         self.rows.row_name(sample)
+    }
+
+    /// The header of the row names, if the table has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        self.layout.row_names_header()
+    }
+
+    /// Values of the first and the last column of the first row, if that was taken for a sample but looks like a header of
+    /// numbers, such as wavelengths: it rises or falls from column to column, and no other row does.
+    pub fn number_header(&self) -> Option<[f64; 2]> {
+        self.number_header
     }
 
     /// The rows dropped because of a missing cell, from 0 after the header, in order.
@@ -111,19 +125,20 @@ impl CsvSource {
                 return Err(changed(sample));
             }
             // Rows before the first requested one are parsed only if a missing cell may drop them.
-            if sample < rows.start && self.missing == Missing::Error {
+            if sample < rows.start && self.missing != MissingRule::Drop {
                 sample += 1;
                 continue;
             }
             let parsed = numbers.len();
             let complete = append(&records.record, &self.layout, &mut numbers).map_err(|_| changed(sample))?;
-            if !complete || sample < rows.start {
+            let is_sample = complete || self.missing == MissingRule::Use;
+            if !is_sample || sample < rows.start {
                 numbers.truncate(parsed);
             }
-            if !complete && self.missing == Missing::Error {
+            if !complete && self.missing == MissingRule::Error {
                 return Err(changed(sample));
             }
-            sample += usize::from(complete);
+            sample += usize::from(is_sample);
         }
         Ok(numbers)
     }
@@ -158,6 +173,7 @@ struct CsvScan {
     rows: TableRows,
     /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
+    first: FirstRow,
 }
 
 /// Validates all rows of a table.
@@ -174,16 +190,17 @@ fn scan(records: &mut Records<'_>, layout: &CsvLayout, options: &TableOptions) -
         }
         numbers.clear();
         match append(&records.record, layout, &mut numbers) {
-            Ok(true) => {
+            Ok(complete) if complete || options.missing == MissingRule::Use => {
                 if scan.rows.samples().is_multiple_of(STRIDE) {
                     scan.starts.push(start);
                 }
                 scan.rows.add_sample();
+                scan.first.compare(&numbers);
                 if options.row_names {
                     scan.rows.set_name(&String::from_utf8_lossy(&records.record[0]));
                 }
             }
-            Ok(false) if options.missing == Missing::Drop => scan.rows.drop_row(),
+            Ok(false) if options.missing == MissingRule::Drop => scan.rows.drop_row(),
             _ => return Err(records.invalid_cell(start, scan.rows.next_row(), layout, options.missing)?),
         }
     }
@@ -192,13 +209,17 @@ fn scan(records: &mut Records<'_>, layout: &CsvLayout, options: &TableOptions) -
     Ok(scan)
 }
 
-/// Appends the numbers of a row. Returns false if a cell is missing; fails if a cell is not a finite number.
+/// Appends the numbers of a row, NaN for missing cells. Returns false if a cell is missing; fails if a cell is infinite or
+/// text.
 fn append(record: &ByteRecord, layout: &CsvLayout, numbers: &mut Vec<f64>) -> std::result::Result<bool, ()> {
     let mut complete = true;
     for &field in &layout.selected {
         match Cell::of(&record[field]) {
             Cell::Number(number) => numbers.push(number),
-            Cell::Missing => complete = false,
+            Cell::Missing => {
+                complete = false;
+                numbers.push(f64::NAN);
+            }
             Cell::Infinite | Cell::Text => return Err(()),
         }
     }

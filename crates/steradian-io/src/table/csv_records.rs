@@ -11,7 +11,7 @@ use crate::system::pread::PositionedReader;
 use crate::system::quote::quote;
 use crate::table::cell::Cell;
 use crate::table::csv_layout::CsvLayout;
-use crate::table::table_options::Missing;
+use crate::table::table_options::MissingRule;
 
 /// Bytes per read.
 pub(crate) const BUFFER: usize = 64 << 10;
@@ -137,7 +137,13 @@ impl<'a> Records<'a> {
     }
 
     /// The error of the first invalid cell of the current record.
-    pub(crate) fn invalid_cell(&self, start: u64, row: usize, layout: &CsvLayout, missing: Missing) -> Result<Error> {
+    pub(crate) fn invalid_cell(
+        &self,
+        start: u64,
+        row: usize,
+        layout: &CsvLayout,
+        missing: MissingRule,
+    ) -> Result<Error> {
         let line = self.line(start)?;
         let path = self.path.display();
         for (index, &field) in layout.selected.iter().enumerate() {
@@ -145,7 +151,7 @@ impl<'a> Records<'a> {
             let place = format!("row {row} (line {line}), column {}", layout.column(index));
             return Ok(match Cell::of(&self.record[field]) {
                 Cell::Number(_) => continue,
-                Cell::Missing if missing == Missing::Drop => continue,
+                Cell::Missing if missing != MissingRule::Error => continue,
                 Cell::Missing => Error::MissingCell { path: self.path.to_path_buf(), place, text },
                 Cell::Infinite => Error::invalid_data(format!(
                     "{path}: {place} ({text}) is not finite; correct the cell or remove the row"

@@ -23,7 +23,7 @@ use crate::system::quote::quote;
 use crate::table::decode_cache::DecodeCache;
 use crate::table::parquet_columns::{ColumnType, names, numbers};
 use crate::table::parquet_file::{ParquetFile, guarded};
-use crate::table::table_options::{Header, Missing, TableOptions};
+use crate::table::table_options::{Header, MissingRule, TableOptions};
 use crate::table::table_rows::TableRows;
 
 /// Limits of the memory for decoded slabs and undecoded pages.
@@ -60,7 +60,8 @@ pub struct ParquetSource {
     selected: Vec<usize>,
     names: Vec<String>,
     shape: Shape,
-    missing: Missing,
+    missing: MissingRule,
+    has_row_names: bool,
     slabs: Vec<Slab>,
     rows: TableRows,
     cache: DecodeCache<SlabRows, Vec<ColumnReader>>,
@@ -131,6 +132,7 @@ impl ParquetSource {
             page_bytes: pages * cursors.max(1) as u64,
             rows: TableRows::default(),
             missing: options.missing,
+            has_row_names: options.row_names,
             path: path.to_path_buf(),
             handle,
             bytes,
@@ -151,6 +153,11 @@ impl ParquetSource {
     /// The name of a sample, if row names are read.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         self.rows.row_name(sample)
+    }
+
+    /// The name of the column with row names, if row names are read.
+    pub fn row_names_header(&self) -> Option<&str> {
+        self.has_row_names.then(|| self.file.labels[0].as_str())
     }
 
     /// The rows dropped because of a missing cell, from 0, in order.
@@ -186,7 +193,7 @@ impl ParquetSource {
             let first = self.rows.samples();
             for row in cells.chunks_exact(self.shape.features) {
                 let name = names.next();
-                if row.iter().all(|cell| cell.is_finite()) {
+                if self.is_sample(row) {
                     self.rows.add_sample();
                     if row_names {
                         self.rows.set_name(name.flatten().as_deref().unwrap_or_default());
@@ -202,6 +209,14 @@ impl ParquetSource {
         Ok(())
     }
 
+    /// True for a row that is a sample: it is complete, or its missing cells are used.
+    fn is_sample(&self, row: &[f64]) -> bool {
+        match self.missing {
+            MissingRule::Use => !row.iter().any(|cell| cell.is_infinite()),
+            MissingRule::Error | MissingRule::Drop => row.iter().all(|cell| cell.is_finite()),
+        }
+    }
+
     /// Fails unless the next row can be dropped.
     fn check_row(&self, row: &[f64]) -> Result<()> {
         let place =
@@ -214,7 +229,7 @@ impl ParquetSource {
             )));
         }
         match row.iter().position(|cell| cell.is_nan()) {
-            Some(column) if self.missing == Missing::Error => Err(Error::MissingCell {
+            Some(column) if self.missing == MissingRule::Error => Err(Error::MissingCell {
                 path: self.path.clone(),
                 place: place(column),
                 text: "null or NaN".to_string(),
@@ -267,7 +282,7 @@ impl ParquetSource {
             let mut samples = 0;
             for row in 0..slab.rows.len() {
                 let range = row * features..(row + 1) * features;
-                if cells[range.clone()].iter().all(|cell| cell.is_finite()) {
+                if self.is_sample(&cells[range.clone()]) {
                     cells.copy_within(range, samples * features);
                     samples += 1;
                 }
@@ -449,7 +464,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
         let expected = write(&path, &[50, 1, 7, 30, 64]);
-        let options = TableOptions { missing: Missing::Drop, ..TableOptions::default() };
+        let options = TableOptions { missing: MissingRule::Drop, ..TableOptions::default() };
         for min_rows in [1, 3, 10, 11, 12, 50, 1000] {
             for (page_bytes, slabs) in [(0, 2), (u64::MAX, 2), (u64::MAX, 3)] {
                 let budget = Budget { slab_bytes: 0, min_rows, slabs, page_bytes, cursors: 2 };
@@ -477,7 +492,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.parquet");
         let expected = write(&path, &[200, 200]);
-        let options = TableOptions { missing: Missing::Drop, ..TableOptions::default() };
+        let options = TableOptions { missing: MissingRule::Drop, ..TableOptions::default() };
         let budget = Budget { slab_bytes: 0, min_rows: 16, slabs: 2, page_bytes: u64::MAX, cursors: 2 };
         let source = ParquetSource::open_within(&path, &options, &budget).unwrap();
         std::thread::scope(|scope| {

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-/// Treatment of rows with a missing cell in a selected column.
+/// Treatment of missing cells: of empty cells, nulls and placeholders in the selected columns of a table, of NaN in an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Missing {
+pub enum MissingRule {
     /// The first missing cell is an error.
     #[default]
     Error,
     /// Rows with a missing cell are dropped and listed.
     Drop,
+    /// Missing cells are NaN in the samples.
+    Use,
 }
 
 /// Treatment of the first row of a text table.
@@ -26,7 +28,7 @@ pub enum Header {
     No,
 }
 
-/// Options for reading a table.
+/// Options for reading data; all but `missing` apply to tables only.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableOptions {
     /// The columns to read, in this order: names if the table has a header, else indices from 0. The single word
@@ -34,8 +36,9 @@ pub struct TableOptions {
     pub columns: Option<Vec<String>>,
     /// True if the first column contains row names instead of data.
     pub row_names: bool,
-    /// Treatment of missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null`.
-    pub missing: Missing,
+    /// Treatment of missing cells: empty, `NA`, `NaN`, `nan`, `N/A` or `null` in tables, NaN in arrays. With
+    /// [`MissingRule::Error`] an array is not read for it: a fit reports its missing cells.
+    pub missing: MissingRule,
     /// Treatment of the first row.
     pub header: Header,
 }
@@ -46,7 +49,6 @@ impl TableOptions {
         let options = [
             (self.columns.is_some(), "columns", "a column selection applies"),
             (self.row_names, "row_names", "row names apply"),
-            (self.missing != Missing::Error, "missing", "dropping rows with missing cells applies"),
             (self.header != Header::Auto, "header", "a header setting applies"),
         ];
         match options.into_iter().find(|(is_set, ..)| *is_set) {

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use steradian::{Error, Source};
-use steradian_io::{CsvSource, Header, Missing, TableOptions};
+use steradian_io::{CsvSource, Header, MissingRule, TableOptions};
 
 use crate::common::{Dice, Folder, numbers};
 
-fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
+fn options(columns: &[&str], row_names: bool, missing: MissingRule) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
     TableOptions { columns, row_names, missing, header: Header::Auto }
 }
@@ -66,13 +66,13 @@ fn a_header_can_be_forced() {
 #[test]
 fn columns_and_row_names() {
     let text = "name,x,y,kind\nanna,1,2,u\n\"b, b\",3,4,v\n";
-    let (source, numbers, _folder) = read(text, &options(&["y", "x"], true, Missing::Error)).unwrap();
+    let (source, numbers, _folder) = read(text, &options(&["y", "x"], true, MissingRule::Error)).unwrap();
     assert_eq!(numbers, [2.0, 1.0, 4.0, 3.0]);
     assert_eq!(source.feature_names().unwrap(), ["y", "x"]);
     assert_eq!([source.row_name(0), source.row_name(1), source.row_name(2)], [Some("anna"), Some("b, b"), None]);
-    let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["2"], true, Missing::Error)).unwrap();
+    let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["2"], true, MissingRule::Error)).unwrap();
     assert_eq!((source.row_name(1), &numbers[..]), (Some("v"), &[2.0, 4.0][..]));
-    let error = open_error(text, &options(&["x", "z"], true, Missing::Error));
+    let error = open_error(text, &options(&["x", "z"], true, MissingRule::Error));
     assert!(matches!(error, Error::InvalidArgument { parameter: Some("columns"), .. }));
     assert!(error.to_string().contains("no column \"z\"; the columns are x, y, kind"), "{error}");
 }
@@ -80,21 +80,21 @@ fn columns_and_row_names() {
 #[test]
 fn numeric_selects_every_numeric_column() {
     let text = "id,x,empty,kind,y,date\n1,1.5,,u,NA,2020-01-01\n2,2.5,NA,v,4,2020-01-02\n";
-    let (source, numbers, _folder) = read(text, &options(&["numeric"], false, Missing::Drop)).unwrap();
+    let (source, numbers, _folder) = read(text, &options(&["numeric"], false, MissingRule::Drop)).unwrap();
     assert_eq!(source.feature_names().unwrap(), ["id", "x", "y"]);
     assert_eq!((&numbers[..], source.dropped_rows()), (&[2.0, 2.5, 4.0][..], &[0][..]));
-    let (source, ..) = read(text, &options(&["numeric"], true, Missing::Drop)).unwrap();
+    let (source, ..) = read(text, &options(&["numeric"], true, MissingRule::Drop)).unwrap();
     assert_eq!((source.feature_names().unwrap().len(), source.row_name(0)), (2, Some("2")));
     // Without a header the columns have no names.
-    let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["numeric"], false, Missing::Error)).unwrap();
+    let (source, numbers, _folder) = read("u,1,2\nv,3,4\n", &options(&["numeric"], false, MissingRule::Error)).unwrap();
     assert_eq!((source.feature_names().map(<[_]>::len), &numbers[..]), (Some(2), &[3.0, 4.0][..]));
     // A column of that name has precedence.
-    let (_, numbers, _folder) = read("a,numeric\n1,2\n", &options(&["numeric"], false, Missing::Error)).unwrap();
+    let (_, numbers, _folder) = read("a,numeric\n1,2\n", &options(&["numeric"], false, MissingRule::Error)).unwrap();
     assert_eq!(numbers, [2.0]);
     // A column with an infinite cell is numeric, and the cell is an error.
-    let error = open_error("a,b\n1,u\ninf,v\n", &options(&["numeric"], false, Missing::Error));
+    let error = open_error("a,b\n1,u\ninf,v\n", &options(&["numeric"], false, MissingRule::Error));
     assert!(error.to_string().contains("not finite"), "{error}");
-    let error = open_error("a,b\nu,v\n", &options(&["numeric"], false, Missing::Error));
+    let error = open_error("a,b\nu,v\n", &options(&["numeric"], false, MissingRule::Error));
     assert!(error.to_string().contains("no column is numeric"), "{error}");
 }
 
@@ -103,7 +103,7 @@ fn errors_of_text_cells_list_the_numeric_columns() {
     let text = "name,x,kind,y\nanna,1,u,2\nbert,3,v,4\n";
     for (options, expected_place, expected_row_names) in [
         (TableOptions::default(), "row 0 (line 2), column \"name\" (\"anna\")", false),
-        (options(&["x", "kind"], true, Missing::Error), "row 0 (line 2), column \"kind\" (\"u\")", true),
+        (options(&["x", "kind"], true, MissingRule::Error), "row 0 (line 2), column \"kind\" (\"u\")", true),
     ] {
         let error = open_error(text, &options);
         assert!(error.to_string().ends_with(&format!("t.csv: {expected_place} is not numeric")), "{error}");
@@ -151,7 +151,7 @@ fn invalid_cells_are_named_by_row_line_and_column() {
         assert!(error.to_string().contains("t.csv"), "{error}");
     }
     // If rows with missing cells are dropped, text is still an error, also next to a missing cell.
-    let error = open_error("a,b\n,x\n1,2\n", &options(&[], false, Missing::Drop));
+    let error = open_error("a,b\n,x\n1,2\n", &options(&[], false, MissingRule::Drop));
     assert!(error.to_string().contains("column \"b\" (\"x\") is not numeric"), "{error}");
     let long = open_error(format!("a,b\n1,{}\n", "z".repeat(100_000)), &plain).to_string();
     assert!(long.len() < 300, "{}", long.len());
@@ -171,7 +171,7 @@ fn corrupt_tables_are_named_by_line() {
         assert!(error.to_string().contains(words), "{text:?}: {error}");
     }
     // An unclosed quote in a column that is not selected hides rows; it is an error, too.
-    let error = open_error("a,b\n1,u\n3,\"v\n5,w\n", &options(&["a"], false, Missing::Error));
+    let error = open_error("a,b\n1,u\n3,\"v\n5,w\n", &options(&["a"], false, MissingRule::Error));
     assert!(error.to_string().contains("line 3: unclosed quote"), "{error}");
 }
 
@@ -183,7 +183,7 @@ fn tables_without_rows() {
         let error = open_error(text, &plain);
         assert!(matches!(error, Error::InvalidData(_)) && error.to_string().contains(words), "{text:?}: {error}");
     }
-    let error = open_error("a,b\n1,\n,2\n", &options(&[], false, Missing::Drop));
+    let error = open_error("a,b\n1,\n,2\n", &options(&[], false, MissingRule::Drop));
     assert!(error.to_string().contains("every row (2 of 2) has a missing cell"), "{error}");
 }
 
@@ -192,7 +192,7 @@ fn tables_without_rows() {
 fn a_row_that_is_too_long_is_an_error() {
     let mut text = b"a,b\n1,\"".to_vec();
     text.resize(18 << 20, b'\n');
-    let error = open_error(text, &options(&["a"], false, Missing::Error));
+    let error = open_error(text, &options(&["a"], false, MissingRule::Error));
     assert!(error.to_string().contains("line 2: row exceeds"), "{error}");
 }
 
@@ -251,7 +251,7 @@ proptest! {
         let columns = if header { ["x", "y"] } else { ["1", "3"] };
         let folder = Folder::new();
         let path = folder.file("t.csv", &text);
-        let opened = CsvSource::open(&path, &options(&columns, true, Missing::Drop));
+        let opened = CsvSource::open(&path, &options(&columns, true, MissingRule::Drop));
         if complete.is_empty() {
             prop_assert!(opened.is_err());
             return Ok(());
@@ -265,7 +265,7 @@ proptest! {
             prop_assert_eq!(source.row_name(sample), Some(&name[..]));
         }
         prop_assert_eq!(numbers(&source, step).unwrap(), expected);
-        let strict = CsvSource::open(&path, &options(&columns, true, Missing::Error));
+        let strict = CsvSource::open(&path, &options(&columns, true, MissingRule::Error));
         match dropped.first() {
             None => prop_assert!(strict.is_ok()),
             Some(row) => {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use steradian::{Error, Source};
-use steradian_io::{Data, Missing, TableOptions, open};
+use steradian_io::{Data, MissingRule, TableOptions, open};
 
 use crate::common::{Folder, numbers};
 
@@ -68,7 +68,7 @@ fn an_absent_table_in_a_data_folder_does_not_skip() {
     assert_eq!(tables_in(Some(folder.path().as_os_str())), Ok(folder.path().join("robuststats")));
 }
 
-fn options(columns: &[&str], missing: Missing) -> TableOptions {
+fn options(columns: &[&str], missing: MissingRule) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
     TableOptions { columns, row_names: true, missing, ..TableOptions::default() }
 }
@@ -79,27 +79,27 @@ fn five_tables_with_their_usual_options() {
     let Some(folder) = tables("five_tables_with_their_usual_options") else { return };
     let wavelengths: Vec<String> = (1..=226).map(|i| format!("V{i}")).collect();
     let wavelengths: Vec<&str> = wavelengths.iter().map(String::as_str).collect();
-    let cases: [(&str, &[&str], Missing, usize, usize); 6] = [
-        ("robustbase__hbk.csv", &["X1", "X2", "X3"], Missing::Error, 75, 3),
-        ("robustbase__milk.csv", &[], Missing::Error, 86, 8),
-        ("rrcov__bus.csv", &[], Missing::Error, 218, 18),
-        ("rrcov__octane.csv", &wavelengths, Missing::Error, 39, 226),
-        ("robustHD__TopGear.csv", &["numeric"], Missing::Drop, 244, 13),
-        ("robustHD__TopGear.csv", &["Price", "BHP", "Weight"], Missing::Drop, 263, 3),
+    let cases: [(&str, &[&str], MissingRule, usize, usize); 6] = [
+        ("robustbase__hbk.csv", &["X1", "X2", "X3"], MissingRule::Error, 75, 3),
+        ("robustbase__milk.csv", &[], MissingRule::Error, 86, 8),
+        ("rrcov__bus.csv", &[], MissingRule::Error, 218, 18),
+        ("rrcov__octane.csv", &wavelengths, MissingRule::Error, 39, 226),
+        ("robustHD__TopGear.csv", &["numeric"], MissingRule::Drop, 244, 13),
+        ("robustHD__TopGear.csv", &["Price", "BHP", "Weight"], MissingRule::Drop, 263, 3),
     ];
     for (file, columns, missing, samples, features) in cases {
         let data = open(folder.join(file), &options(columns, missing)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!((data.shape().samples, data.shape().features), (samples, features), "{file}");
     }
     let cars = folder.join("robustHD__TopGear.csv");
-    let error = open(&cars, &options(&[], Missing::Drop)).unwrap_err();
+    let error = open(&cars, &options(&[], MissingRule::Drop)).unwrap_err();
     let Error::NotNumeric { place, numeric, row_names, .. } = &error else { panic!("{error:?}") };
     assert!(place.ends_with("column \"Maker\" (\"Alfa Romeo\")"), "{place}");
     assert_eq!(
         (numeric.len(), &numeric[..2], *row_names),
         (13, &["Price".to_string(), "Cylinders".to_string()][..], true)
     );
-    let error = open(&cars, &options(&["numeric"], Missing::Error)).unwrap_err();
+    let error = open(&cars, &options(&["numeric"], MissingRule::Error)).unwrap_err();
     assert!(matches!(error, Error::MissingCell { .. }), "{error:?}");
 }
 
@@ -113,7 +113,7 @@ fn every_classic_table_is_read() {
         let options = TableOptions {
             columns: Some(columns.clone()),
             row_names: true,
-            missing: Missing::Drop,
+            missing: MissingRule::Drop,
             ..TableOptions::default()
         };
         let data = open(&path, &options).unwrap_or_else(|e| panic!("{e}"));

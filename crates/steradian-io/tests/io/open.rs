@@ -3,7 +3,7 @@
 use steradian::Error;
 #[cfg(feature = "csv")]
 use steradian::Source;
-use steradian_io::{Data, Header, Missing, TableOptions, open};
+use steradian_io::{Data, Header, MissingRule, TableOptions, open};
 
 use crate::common::{Folder, npy, numbers};
 
@@ -27,7 +27,7 @@ fn a_table_of_any_name_is_text() {
     let folder = Folder::new();
     let plain = TableOptions::default();
     for name in ["t.csv", "t.txt", "t"] {
-        let options = TableOptions { row_names: true, missing: Missing::Drop, ..TableOptions::default() };
+        let options = TableOptions { row_names: true, missing: MissingRule::Drop, ..TableOptions::default() };
         let data = open(folder.file(name, "n,x\nu,\nv,2\n"), &options).unwrap();
         assert!(matches!(data, Data::Csv(_)));
         assert_eq!(data.shape().samples, 1);
@@ -95,7 +95,7 @@ fn an_array_rejects_the_options_of_tables() {
     for (options, name, words) in [
         (TableOptions { columns: Some(vec!["x".to_string()]), ..plain.clone() }, "columns", "a column selection"),
         (TableOptions { row_names: true, ..plain.clone() }, "row_names", "row names"),
-        (TableOptions { missing: Missing::Drop, ..plain.clone() }, "missing", "rows with missing cells"),
+        (TableOptions { missing: MissingRule::Drop, ..plain.clone() }, "missing", "rows with missing cells"),
         (TableOptions { header: Header::Yes, ..plain.clone() }, "header", "a header setting"),
     ] {
         let error = open(&path, &options).unwrap_err();

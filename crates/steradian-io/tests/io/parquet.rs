@@ -18,7 +18,7 @@ use steradian::data::ElementType;
 use steradian::{Error, Source};
 #[cfg(feature = "csv")]
 use steradian_io::CsvSource;
-use steradian_io::{Data, Header, Missing, ParquetSource, TableOptions, open};
+use steradian_io::{Data, Header, MissingRule, ParquetSource, TableOptions, open};
 
 use crate::common::{Dice, Folder, numbers};
 
@@ -88,7 +88,7 @@ fn plain(folder: &Folder, fields: &[&str], columns: Vec<Column>) -> PathBuf {
     table(folder, fields, &[columns], Compression::UNCOMPRESSED)
 }
 
-fn options(columns: &[&str], row_names: bool, missing: Missing) -> TableOptions {
+fn options(columns: &[&str], row_names: bool, missing: MissingRule) -> TableOptions {
     let columns = (!columns.is_empty()).then(|| columns.iter().map(ToString::to_string).collect());
     TableOptions { columns, row_names, missing, header: Header::Auto }
 }
@@ -150,7 +150,7 @@ fn every_numeric_type() {
     assert_eq!(source.shape().element, ElementType::F64);
     assert_eq!(source.feature_names().len(), 10);
     // The element type is f32 if all selected columns have at most 32 bits.
-    let source = ParquetSource::open(&path, &options(&["single", "half"], false, Missing::Error)).unwrap();
+    let source = ParquetSource::open(&path, &options(&["single", "half"], false, MissingRule::Error)).unwrap();
     assert_eq!(source.shape().element, ElementType::F32);
     assert_eq!(numbers(&source, 2).unwrap(), [f64::from(0.1f32), 1.5, -2.5, -2.0]);
 }
@@ -159,22 +159,22 @@ fn every_numeric_type() {
 fn columns_row_names_and_nulls() {
     let folder = Folder::new();
     let path = cars(&folder);
-    let source = ParquetSource::open(&path, &options(&["seats", "price"], true, Missing::Drop)).unwrap();
+    let source = ParquetSource::open(&path, &options(&["seats", "price"], true, MissingRule::Drop)).unwrap();
     assert_eq!(source.feature_names(), ["seats", "price"]);
     assert_eq!(numbers(&source, 5).unwrap(), [4.0, 1.5, 2.0, 3.5]);
     assert_eq!((source.dropped_rows(), source.table_row(1)), (&[1][..], 2));
     assert_eq!([source.row_name(0), source.row_name(1), source.row_name(2)], [Some("mini"), Some(""), None]);
-    let source = ParquetSource::open(&path, &options(&["numeric"], false, Missing::Drop)).unwrap();
+    let source = ParquetSource::open(&path, &options(&["numeric"], false, MissingRule::Drop)).unwrap();
     assert_eq!(source.feature_names(), ["price", "seats"]);
     // Row names may be numbers.
     let path = plain(&folder, &["int64 id", "double x"], vec![I64(vec![Some(7)]), F64(vec![Some(1.0)])]);
-    let source = ParquetSource::open(&path, &options(&[], true, Missing::Error)).unwrap();
+    let source = ParquetSource::open(&path, &options(&[], true, MissingRule::Error)).unwrap();
     assert_eq!((source.row_name(0), source.feature_names()), (Some("7"), &["x".to_string()][..]));
     // An index column of pandas is data only if it is selected by name.
     let fields = ["double x", "int64 __index_level_0__"];
     let path = plain(&folder, &fields, vec![F64(vec![Some(1.0)]), I64(vec![Some(7)])]);
     let names = |columns: &[&str]| {
-        let source = ParquetSource::open(&path, &options(columns, false, Missing::Error)).unwrap();
+        let source = ParquetSource::open(&path, &options(columns, false, MissingRule::Error)).unwrap();
         source.feature_names().to_vec()
     };
     assert_eq!((names(&[]).len(), names(&["numeric"]).len(), names(&["__index_level_0__"]).len()), (1, 1, 1));
@@ -190,34 +190,34 @@ fn errors_name_columns_and_cells() {
         (&[], true, "column \"built\" (a date, first of 2 such columns)"),
         (&["price", "fuel"], false, "column \"fuel\" (text)"),
     ] {
-        let error = open_error(&options(columns, with_row_names, Missing::Error));
+        let error = open_error(&options(columns, with_row_names, MissingRule::Error));
         assert!(error.to_string().ends_with(&format!("t.parquet: {expected} is not numeric")), "{error}");
         let Error::NotNumeric { place, numeric, row_names, .. } = error else { panic!("{error:?}") };
         assert_eq!((&place[..], row_names), (expected, with_row_names));
         assert_eq!(numeric, ["price", "seats"]);
     }
-    let error = open_error(&options(&["price"], false, Missing::Error));
+    let error = open_error(&options(&["price"], false, MissingRule::Error));
     assert!(error.to_string().ends_with("t.parquet: row 1, column \"price\" is missing (null or NaN)"), "{error}");
     let Error::MissingCell { place, text, .. } = error else { panic!("{error:?}") };
     assert_eq!((&place[..], &text[..]), ("row 1, column \"price\"", "null or NaN"));
-    let error = open_error(&options(&["cost"], false, Missing::Error));
+    let error = open_error(&options(&["cost"], false, MissingRule::Error));
     assert!(matches!(error, Error::InvalidArgument { parameter: Some("columns"), .. }), "{error:?}");
     assert!(error.to_string().contains("the columns are name, price, built, seats, fuel"), "{error}");
-    let error = open_error(&TableOptions { header: Header::Yes, ..options(&["price"], false, Missing::Drop) });
+    let error = open_error(&TableOptions { header: Header::Yes, ..options(&["price"], false, MissingRule::Drop) });
     assert!(matches!(error, Error::InvalidArgument { parameter: Some("header"), .. }), "{error:?}");
 
     let cells = |cells: Vec<Option<f64>>| plain(&folder, &["double x"], vec![F64(cells)]);
     let message = |path: &PathBuf, missing| open(path, &options(&[], false, missing)).unwrap_err().to_string();
     let infinite = cells(vec![Some(1.0), Some(f64::NEG_INFINITY)]);
-    assert!(message(&infinite, Missing::Drop).contains("row 1, column \"x\" is not finite"));
+    assert!(message(&infinite, MissingRule::Drop).contains("row 1, column \"x\" is not finite"));
     let missing = cells(vec![None, Some(f64::NAN)]);
-    assert!(message(&missing, Missing::Drop).contains("every row (2 of 2) has a missing cell"));
-    assert!(message(&missing, Missing::Error).contains("row 0, column \"x\" is missing"));
-    assert!(message(&cells(vec![]), Missing::Error).contains("no data row"));
+    assert!(message(&missing, MissingRule::Drop).contains("every row (2 of 2) has a missing cell"));
+    assert!(message(&missing, MissingRule::Error).contains("row 0, column \"x\" is missing"));
+    assert!(message(&cells(vec![]), MissingRule::Error).contains("no data row"));
     let only = plain(&folder, &["binary a (STRING)"], vec![Text(vec![Some("u")])]);
-    let error = open(&only, &options(&[], false, Missing::Error)).unwrap_err();
+    let error = open(&only, &options(&[], false, MissingRule::Error)).unwrap_err();
     assert!(matches!(&error, Error::NotNumeric { numeric, .. } if numeric.is_empty()), "{error:?}");
-    let error = open(&only, &options(&["numeric"], false, Missing::Error)).unwrap_err();
+    let error = open(&only, &options(&["numeric"], false, MissingRule::Error)).unwrap_err();
     assert!(matches!(&error, Error::InvalidData(problem) if problem.contains("no column is numeric")), "{error:?}");
     let nested = "message t { required group a { required double b; } required double c; }";
     let schema = Arc::new(parse_message_type(nested).unwrap());
@@ -229,7 +229,7 @@ fn errors_name_columns_and_cells() {
     }
     group.close().unwrap();
     file.close().unwrap();
-    assert!(message(&only, Missing::Error).contains("column \"a.b\" (nested) is not numeric"));
+    assert!(message(&only, MissingRule::Error).contains("column \"a.b\" (nested) is not numeric"));
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn corrupt_files_do_not_panic() {
         }
         damaged.push(bytes);
     }
-    let options = options(&[], false, Missing::Drop);
+    let options = options(&[], false, MissingRule::Drop);
     let mut rejected = 0;
     for bytes in damaged {
         match ParquetSource::open(folder.file("d.parquet", bytes), &options).and_then(|source| numbers(&source, 50)) {
@@ -322,7 +322,7 @@ proptest! {
         }
         let folder = Folder::new();
         let path = table(&folder, &["int64 id", "double x", "double y"], &parts, Compression::SNAPPY);
-        let options = options(&["y", "x"], true, Missing::Drop);
+        let options = options(&["y", "x"], true, MissingRule::Drop);
         let csv = CsvSource::open(folder.file("t.csv", text), &options);
         let parquet = ParquetSource::open(path, &options);
         let (Ok(csv), Ok(parquet)) = (&csv, &parquet) else {

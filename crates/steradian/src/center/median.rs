@@ -18,7 +18,8 @@ pub(crate) fn passes(shape: &Shape) -> usize {
     shape.element.bytes() * shape.features.div_ceil(SLAB_COLUMNS)
 }
 
-/// The median of each feature over all samples, or over those in `support`. Cost: [`passes`] passes.
+/// The median of each feature over the numbers of all samples, or of those in `support`; 0 for a feature without any.
+/// Cost: [`passes`] passes.
 pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &impl Runner) -> Result<Vec<f64>> {
     let shape = source.shape();
     let count = support.map_or(shape.samples, |support| support.iter().filter(|&&k| k).count());
@@ -28,23 +29,27 @@ pub(crate) fn median(source: &dyn Source, support: Option<&[bool]>, runner: &imp
     let mut median = Vec::with_capacity(shape.features);
     for start in (0..shape.features).step_by(SLAB_COLUMNS) {
         let columns = start..(start + SLAB_COLUMNS).min(shape.features);
-        // For an odd count both ranks are equal.
-        let middle = [(count - 1) / 2, count / 2].map(|rank| rank as u64);
-        let mut ranks = vec![middle; columns.len()];
+        let mut ranks: Vec<Option<[u64; 2]>> = vec![None; columns.len()];
         let mut keys = vec![[0u64; 2]; columns.len()];
         for digit in 0..shape.element.bytes() {
             let counts =
                 runner.run(&DigitCounts::new(shape.element, columns.clone(), digit, &keys, support), source)?;
             for ((key, rank), counts) in keys.iter_mut().zip(&mut ranks).zip(counts.chunks(2 * DIGITS)) {
+                if digit == 0 {
+                    // Every number has the empty prefix. For an odd number of them both ranks are equal.
+                    let present: u64 = counts[..DIGITS].iter().map(|count| u64::from(*count)).sum();
+                    *rank = (present > 0).then(|| [(present - 1) / 2, present / 2]);
+                }
+                let Some(rank) = rank else { continue };
                 for (side, counts) in counts.chunks(DIGITS).enumerate() {
                     let next = select_digit(counts, &mut rank[side])?;
                     key[side] = key[side] << 8 | next;
                 }
             }
         }
-        median.extend(keys.iter().map(|key| {
+        median.extend(keys.iter().zip(&ranks).map(|(key, rank)| {
             let [low, high] = key.map(|key| value_of(shape.element, key));
-            low + (high - low) / 2.0
+            if rank.is_some() { low + (high - low) / 2.0 } else { 0.0 }
         }));
     }
     Ok(median)

@@ -2,6 +2,7 @@
 
 pub(crate) mod mean;
 pub(crate) mod median;
+pub(crate) mod present;
 pub(crate) mod spatial_median;
 pub(crate) mod weiszfeld;
 

@@ -58,15 +58,33 @@ impl Start {
         }
         source.prefetch(&chosen)?;
         let rows: Vec<Vec<f64>> = chosen.into_iter().map(|i| read_sample(source, i)).collect::<Result<_>>()?;
-        let column_median = |j: usize| median_of(rows.iter().map(|row| row[j]).collect());
-        let point: Vec<f64> = (0..shape.features).map(column_median).collect();
+        Ok(Self::from_rows(&rows, None, shape.element))
+    }
+
+    /// The start from a seeded subsample of data with missing cells: medians and distances are those of the numbers. `mean` is
+    /// the coordinate of a feature without a number in the subsample.
+    pub(crate) fn of_present(source: &dyn Source, mean: &[f64], seed: u64) -> Result<Self> {
+        let shape = source.shape();
+        let chosen = subsample(shape.samples, start_samples(shape.features), seed, Stream::Subsample);
+        source.prefetch(&chosen)?;
+        let rows: Vec<Vec<f64>> = chosen.into_iter().map(|i| read_sample(source, i)).collect::<Result<_>>()?;
+        Ok(Self::from_rows(&rows, Some(mean), shape.element))
+    }
+
+    fn from_rows(rows: &[Vec<f64>], mean: Option<&[f64]>, element: ElementType) -> Self {
+        let features = rows[0].len();
+        let column_median = |j: usize| {
+            let numbers: Vec<f64> = rows.iter().map(|row| row[j]).filter(|x| !x.is_nan()).collect();
+            if numbers.is_empty() { mean.map_or(0.0, |mean| mean[j]) } else { median_of(numbers) }
+        };
+        let point: Vec<f64> = (0..features).map(column_median).collect();
         let distances: Vec<f64> = rows.iter().map(|row| distance(row, &point)).collect();
         let mut scale = median_of(distances.clone());
         if scale == 0.0 {
             scale = distances.iter().fold(0.0, |m, d| m.max(*d));
         }
         let largest = point.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        Ok(Self::measured(point, scale, largest, shape.element))
+        Self::measured(point, scale, largest, element)
     }
 
     /// A start from a point, the scale around it, and the approximate largest coordinate of a sample.
@@ -101,12 +119,14 @@ fn median_of(mut values: Vec<f64>) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
+/// The distance over the coordinates of `a` that are present.
 fn distance(a: &[f64], b: &[f64]) -> f64 {
-    let largest = a.iter().zip(b).fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
+    let present = || a.iter().zip(b).filter(|(x, _)| !x.is_nan());
+    let largest = present().fold(0.0f64, |m, (x, y)| m.max((x - y).abs()));
     if largest == 0.0 {
         return 0.0;
     }
-    largest * a.iter().zip(b).map(|(x, y)| ((x - y) / largest).powi(2)).sum::<f64>().sqrt()
+    largest * present().map(|(x, y)| ((x - y) / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 /// The warning about an iteration that did not converge.
@@ -124,30 +144,65 @@ pub(crate) fn by_passes(
     start: &Start,
     runner: &impl Runner,
 ) -> Result<(Vec<f64>, Option<String>)> {
+    iterate(source, support, None, start, runner)
+}
+
+/// The point of least sum of distances over the cells present, and an optional warning: each sample counts by its distance
+/// along the features that it has. `empty` samples have no number. One pass per step.
+pub(crate) fn of_present(
+    source: &dyn Source,
+    empty: u64,
+    start: &Start,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
+    iterate(source, None, Some(empty), start, runner)
+}
+
+/// The iteration over all cells, or over those present in data with this number of samples without any.
+fn iterate(
+    source: &dyn Source,
+    support: Option<&[bool]>,
+    empty: Option<u64>,
+    start: &Start,
+    runner: &impl Runner,
+) -> Result<(Vec<f64>, Option<String>)> {
     struct Passes<'a, R> {
         source: &'a dyn Source,
         support: Option<&'a [bool]>,
         runner: &'a R,
         coincidence: f64,
+        empty: Option<u64>,
+        latest: Vec<f64>,
     }
     impl<R: Runner> WeiszfeldProblem for Passes<'_, R> {
         fn evaluate(&mut self, y: &[f64]) -> Result<Evaluation> {
-            let sum = self.runner.run(&SpatialGradient::new(y, self.support, self.coincidence), self.source)?;
+            let mut gradient = SpatialGradient::new(y, self.support, self.coincidence);
+            if self.empty.is_some() {
+                gradient = gradient.over_present_cells();
+                self.latest = memory::copied(y);
+            }
+            let sum = self.runner.run(&gradient, self.source)?;
             let coordinates = |values: Vec<f64>| Imaged { own: values, image: None };
             let evaluation = Evaluation::new(
                 coordinates(memory::copied(y)),
                 coordinates(sum.gradient),
                 sum.inverse_distances,
-                sum.coincident,
+                // A sample without any number coincides with every point.
+                sum.coincident.saturating_sub(self.empty.unwrap_or(0)),
             );
             Ok(Evaluation { lengths: sum.lengths, nearest: sum.nearest, ..evaluation })
         }
 
         fn sample(&mut self, index: usize) -> Result<Vec<f64>> {
-            read_sample(self.source, index)
+            let mut sample = read_sample(self.source, index)?;
+            for (x, y) in sample.iter_mut().zip(&self.latest) {
+                *x = if x.is_nan() { *y } else { *x };
+            }
+            Ok(sample)
         }
     }
-    let mut passes = Passes { source, support, runner, coincidence: COINCIDENCE * start.scale };
+    let coincidence = COINCIDENCE * start.scale;
+    let mut passes = Passes { source, support, runner, coincidence, empty, latest: Vec::new() };
     let (point, converged) = minimize(&mut passes, start.point.clone(), start.tolerance)?;
     Ok((point, (!converged).then(|| not_converged(start.tolerance))))
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Config;
 use super::method::Method;
-use super::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
+use super::options::{Cells, Center, ComponentCount, ComponentOrder, Loss, Missing, Scaling, Solver, Weighting};
 use super::screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
 // Here rather than by attributes of `Config`, so that the configuration does not depend on its serialized form.
@@ -35,12 +35,19 @@ struct Parameters {
     weighting: Weighting,
     loss: Loss,
     cells: Cells,
+    /// Older files have no such parameter: missing cells were an error.
+    #[serde(default)]
+    missing: Missing,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    skew: bool,
     #[serde(alias = "scale")]
     scaling: Scaling,
     solver: Solver,
     tol: f64,
     seed: u64,
     robust_scores: bool,
+    #[serde(default, skip_serializing_if = "ComponentOrder::is_default")]
+    order: ComponentOrder,
     #[serde(flatten)]
     cone: ConeParameters,
     #[serde(flatten)]
@@ -161,11 +168,14 @@ impl From<Config> for Parameters {
             weighting: config.weighting,
             loss: config.loss,
             cells: config.cells,
+            missing: config.missing,
+            skew: config.skew,
             scaling: config.scaling,
             solver: config.solver,
             tol: config.tolerance,
             seed: config.seed,
             robust_scores: config.robust_scores,
+            order: config.order,
             cone,
             outlyingness,
             other: config.other,
@@ -216,6 +226,8 @@ impl TryFrom<Parameters> for Config {
             weighting: parameters.weighting,
             loss: parameters.loss,
             cells: parameters.cells,
+            missing: parameters.missing,
+            skew: parameters.skew,
             scaling: parameters.scaling,
             solver: parameters.solver,
             tolerance: parameters.tol,
@@ -223,6 +235,7 @@ impl TryFrom<Parameters> for Config {
             seed: parameters.seed,
             memory_limit: None,
             robust_scores: parameters.robust_scores,
+            order: parameters.order,
         })
     }
 }
@@ -261,8 +274,10 @@ mod tests {
                 .with_robust_scores(true),
             Config::new(Method::Cells, ComponentCount::Auto).with_scaling(Scaling::Mad).with_tolerance(1e-9),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)).with_center(Center::Given(vec![1.5, -2.0])),
+            Config::new(Method::Angular, 2).with_order(ComponentOrder::Variance),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(narrow)).with_solver(Solver::Gram),
             Config::new(Method::Robust, 1).with_screen(Screen::Outlyingness(pairs)).with_center(Center::None),
+            Config::new(Method::Pca, 1).with_missing(Missing::Error),
         ];
         for config in configs {
             assert_eq!(round_trip(&config), config);
@@ -273,6 +288,15 @@ mod tests {
     fn the_memory_limit_is_no_parameter() {
         let config = Config::new(Method::Ae, 2);
         assert_eq!(round_trip(&config.clone().with_memory_limit(1 << 20)), config);
+    }
+
+    #[test]
+    fn models_without_the_parameter_had_no_missing_cells() {
+        let config = Config::new(Method::Robust, 2);
+        let text = serde_json::to_string(&config).unwrap();
+        let old = text.replace("\"missing\":\"use\",", "");
+        assert_ne!(old, text);
+        assert_eq!(serde_json::from_str::<Config>(&old).unwrap(), config.with_missing(Missing::Error));
     }
 
     #[test]

@@ -152,6 +152,11 @@ impl<'a> Block<'a> {
         each_element!(self, rows => rows.columns())
     }
 
+    /// The column of the first missing cell of a row.
+    pub fn first_missing(&self, row: usize) -> Option<usize> {
+        each_element!(self, data => (0..data.columns()).find(|&column| data.get(row, column).is_missing()))
+    }
+
     /// Copies a row into `out`, as f64 values.
     pub(crate) fn read_row(&self, row: usize, out: &mut [f64]) {
         each_element!(self, rows => out.iter_mut().enumerate().for_each(|(j, x)| *x = rows.get(row, j).widen()));

@@ -78,6 +78,12 @@ pub trait Element: Copy + Default + Send + Sync + PartialOrd + 'static {
         0
     }
 
+    /// True for a missing cell: NaN. Integers have none.
+    #[inline(always)]
+    fn is_missing(self) -> bool {
+        false
+    }
+
     /// An integer of `8 * TYPE.bytes()` bits whose order is that of the values.
     fn sort_key(self) -> u64;
 
@@ -131,6 +137,11 @@ macro_rules! float_element {
             #[inline(always)]
             fn single(self) -> f32 {
                 self as f32
+            }
+
+            #[inline(always)]
+            fn is_missing(self) -> bool {
+                self.is_nan()
             }
 
             // Flipping all bits of negative values and the sign bit of the others maps the IEEE order to the integer

@@ -22,6 +22,8 @@ pub enum RowMap<'a> {
     SignFlip(SignFlips<'a>),
     /// Every feature times 2 to this power, exactly, for data far from 1.
     PowerOfTwo(i32),
+    /// Every missing cell replaced by its feature's coordinate of a point.
+    Fill(Cow<'a, [f64]>),
 }
 
 impl RowMap<'_> {
@@ -40,6 +42,10 @@ impl RowMap<'_> {
             Self::AbsDeviation(point) => {
                 require_length("the point of deviations", point.len(), features)?;
                 require_finite("the point of deviations", point)
+            }
+            Self::Fill(point) => {
+                require_length("the point of missing cells", point.len(), features)?;
+                require_finite("the point of missing cells", point)
             }
             Self::SignFlip(flips) => {
                 require_length("the center", flips.center.len(), features)?;
@@ -63,6 +69,11 @@ impl RowMap<'_> {
         match self {
             Self::Scale(scale) => row.iter_mut().zip(scale.iter()).for_each(|(x, s)| *x /= s),
             Self::AbsDeviation(point) => row.iter_mut().zip(point.iter()).for_each(|(x, m)| *x = (*x - m).abs()),
+            Self::Fill(point) => {
+                for (x, fill) in row.iter_mut().zip(point.iter()) {
+                    *x = if x.is_nan() { *fill } else { *x };
+                }
+            }
             Self::SignFlip(flips) => flips.apply(sample, row),
             Self::PowerOfTwo(power) => row.iter_mut().for_each(|x| *x = times_power_of_two(*x, *power)),
         }

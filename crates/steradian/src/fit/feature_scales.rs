@@ -2,24 +2,15 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
-use crate::center::{mean, median};
+use crate::center::{Finite, mean, median};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
-use crate::data::view::{MappedSource, SubsetSource};
+use crate::data::view::MappedSource;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::SelectColumns;
-use crate::memory::CollectReserved;
 use crate::numeric::statistics::NORMAL_MAD;
 
-/// Samples that a feature's statistics come from where all would be too many, drawn at random from them.
-pub(crate) const STATISTIC_SAMPLES: usize = 2048;
-/// Columns that are gathered at a time.
-pub(crate) const SLAB_COLUMNS: usize = 2048;
-
-/// The median of each feature and its median absolute deviation times 1.4826, exact.
+/// The median of the numbers of each feature and their median absolute deviation times 1.4826, exact.
 pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
     let middle = median::median(source, None, runner)?;
     let away = MappedSource::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
@@ -31,14 +22,18 @@ pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) ->
 const NORMAL_MEAN_DEVIATION: f64 = 1.2533;
 
 /// The divisor of each feature: its median absolute deviation. A feature whose values are mostly equal has none; its
-/// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes.
-pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
+/// mean absolute deviation takes the place, and the warning names it. 1 for a feature that never changes or has no number.
+pub(crate) fn scales(data: &Finite<'_>, runner: &impl Runner) -> Result<(Vec<f64>, Option<String>)> {
+    let source = data.source;
     let (middle, mut scales) = median_and_deviation(source, runner)?;
     if scales.iter().all(|s| *s > 0.0) {
         return Ok((scales, None));
     }
     let away = MappedSource::new(source, RowMap::AbsDeviation(Cow::Borrowed(&middle)));
-    let away = mean::mean(&away, None, runner)?;
+    let away = match data.missing.is_none() {
+        true => mean::mean(&away, None, runner)?,
+        false => mean::of_present(&away, runner)?,
+    };
     let mut mostly_equal = Vec::new();
     for (j, scale) in scales.iter_mut().enumerate().filter(|(_, scale)| **scale == 0.0) {
         *scale = if away[j] > 0.0 { NORMAL_MEAN_DEVIATION * away[j] } else { 1.0 };
@@ -60,27 +55,4 @@ pub(crate) fn scales(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f
         )
     });
     Ok((scales, warning))
-}
-
-/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the support.
-pub(crate) fn each(
-    source: &dyn Source,
-    support: Option<&[bool]>,
-    runner: &impl Runner,
-    statistic: impl Fn(&mut [f64]) -> f64 + Sync,
-) -> Result<Vec<f64>> {
-    let picked = SubsetSource::at_most(source, support, STATISTIC_SAMPLES);
-    let (rows, features) = (picked.shape().samples, picked.shape().features);
-    let mut out = Vec::with_capacity(features);
-    for start in (0..features).step_by(SLAB_COLUMNS) {
-        let columns = start..(start + SLAB_COLUMNS).min(features);
-        let slab = runner.run(&SelectColumns::new(columns.clone(), features), &picked)?;
-        out.extend(runner.compute(|| {
-            (0..columns.len())
-                .into_par_iter()
-                .map(|j| statistic(&mut (0..rows).map(|i| slab[(i, j)]).collect_reserved()))
-                .collect::<Vec<_>>()
-        }));
-    }
-    Ok(out)
 }

@@ -20,6 +20,8 @@ use crate::numeric::random::{Stream, subsample};
 const EVEN_ROWS: usize = 64;
 /// The largest number of random rows in the fingerprint; the seed is fixed.
 const RANDOM_ROWS: usize = 64;
+/// Rows of a mask that are read at a time.
+const MASK_ROWS: usize = 256;
 /// Fact that is not compared: a copy has another one.
 const INODE: &str = "inode";
 /// Values longer than this are not quoted in messages.
@@ -83,6 +85,33 @@ impl FitIdentity {
             }
         }
         Ok(Self(facts))
+    }
+
+    /// With the rows of the data that take part, of a fit to some of them.
+    #[must_use]
+    pub fn with_rows(mut self, rows: &[usize]) -> Self {
+        self.0.push(("the rows that take part".to_owned(), hex(digest(rows))));
+        self
+    }
+
+    /// With the mask of missing cells; reads all of it.
+    ///
+    /// # Errors
+    /// Those of the source of the mask.
+    pub fn with_mask(mut self, mask: &dyn Source) -> Result<Self> {
+        let samples = mask.shape().samples;
+        let mut hasher = hasher();
+        for start in (0..samples).step_by(MASK_ROWS) {
+            mask.visit(start..samples.min(start + MASK_ROWS), &mut |block| {
+                each_element!(block, data => for row in 0..data.rows() {
+                    let marks: Vec<u8> = (0..data.columns()).map(|column| data.get(row, column).widen() as u8).collect();
+                    hasher.write(&marks);
+                });
+                Ok(())
+            })?;
+        }
+        self.0.push(("the mask of missing cells".to_owned(), hex(hasher.finish())));
+        Ok(self)
     }
 
     /// As text, for the head of a file.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::units::in_units;
 use crate::center::{self, Finite};
 use crate::config::Config;
-use crate::config::options::Weighting;
+use crate::config::options::{Missing, Weighting};
 use crate::config::request::Request;
 use crate::config::screen::{Cosine, Outlyingness, Screen};
 use crate::data::row_map::RowMap;
@@ -80,6 +80,7 @@ fn screen_within<R: Runner>(config: &Config, source: &dyn Source, runner: &R) ->
 
 /// The screen of checked data; measures are empty where they need a pass of their own.
 fn screened<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result<FittedScreen> {
+    data.require_complete()?;
     let (source, mut warnings) = (data.source, Vec::new());
     let mut found = match &config.screen {
         Screen::None => FittedScreen {
@@ -111,13 +112,19 @@ fn screened<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result
                 rule,
             }
         }
-        Screen::Outlyingness(screen) => fit_screened(screen, config.seed, source, runner)?,
+        Screen::Outlyingness(screen) => by_outlyingness(screen, config.seed, source, runner)?,
     };
     found.warnings.splice(0..0, warnings);
     Ok(found)
 }
 
-fn fit_screened<R: Runner>(screen: &Outlyingness, seed: u64, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
+/// The screen by outlyingness of checked data.
+pub(super) fn by_outlyingness<R: Runner>(
+    screen: &Outlyingness,
+    seed: u64,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<FittedScreen> {
     // A screen has no components; one is the least that a majority is reckoned with.
     let h = outlyingness::majority(source.shape().samples, 1);
     let mut gauges = Vec::new();
@@ -192,7 +199,7 @@ impl FittedScreen {
                 self.features, shape.features
             )));
         }
-        Finite::check(source, runner)?;
+        Finite::check(source, Missing::Error, runner)?;
         let scaled = MappedSource::new(source, RowMap::PowerOfTwo(self.power));
         let source = if self.power == 0 { source } else { &scaled };
         match &self.rule {

@@ -132,6 +132,9 @@ impl FitUnits {
         if let Some(cells) = &mut diagnostics.cells {
             cells.limits.iter_mut().for_each(back);
         }
+        if let Some(cellwise) = &mut diagnostics.cellwise {
+            cellwise.times_power_of_two(-self.0);
+        }
         Ok(())
     }
 
@@ -149,14 +152,14 @@ impl FitUnits {
 /// which the caller converts the result.
 ///
 /// # Errors
-/// For cells that are not finite or too far apart, and those of `fit`.
+/// For cells that are infinite, missing where that is not permitted, or too far apart, and those of `fit`.
 pub fn in_units<T>(
     config: &Config,
     source: &dyn Source,
     runner: &impl Runner,
     fit: impl FnOnce(&Config, &Finite<'_>) -> Result<T>,
 ) -> Result<(T, FitUnits)> {
-    let data = Finite::check(source, runner)?;
+    let data = Finite::check(source, config.missing, runner)?;
     let units = FitUnits::of(config, &data)?;
     if units.0 == 0 {
         return Ok((fit(config, &data)?, units));

@@ -2,7 +2,7 @@
 //!
 //! Values are mapped to integers of the same order, whose 8-bit digits are determined from the top: a pass counts the
 //! next digit of the values with the prefix found so far. u8 needs one pass, u16 two, f32 four, f64 eight. Each pass
-//! counts for both middle ranks, so that the median of an even number of samples is exact, too.
+//! counts for both middle ranks, so that the median of an even number of samples is exact, too. Missing cells do not count.
 
 use std::borrow::Cow;
 use std::ops::Range;

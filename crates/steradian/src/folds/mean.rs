@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{inconsistent, packed, require_length, require_samples};
+use crate::config::options::Missing;
 use crate::data::block::Block;
 use crate::data::source::Shape;
 use crate::engine::fold::Fold;
@@ -74,7 +75,7 @@ impl Fold for ColumnMeans<'_> {
         if accumulator.totals.iter().all(|t| t.is_finite()) {
             return Ok(());
         }
-        panel::require_finite(block)?;
+        panel::require_finite(block, Missing::Error)?;
         Err(Error::invalid_data(format!(
             "column sums overflow f64 near row {}; scale the data to below 1e300 in magnitude",
             block.first()

@@ -7,6 +7,9 @@
 //! | sum over x != y of (x - y) / norm(x - y) | `gradient` |
 //! | sum of 1 / norm(x - y) | `inverse_distances` |
 //!
+//! With `present`, only the cells that are present count: a missing cell of x has the coordinate of y, so that the sum of
+//! distances over the cells present is minimized. It is as convex as that over all cells.
+//!
 //! Weiszfeld's step is y + gradient / inverse_distances. Cost: one pass, 4 n D flops.
 
 use std::borrow::Cow;
@@ -16,7 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{inconsistent, packed, require_finite, require_length, require_samples};
-use crate::data::block::Block;
+use crate::data::block::{Block, BlockData, Rows};
 use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
@@ -36,12 +39,65 @@ pub struct SpatialGradient<'a> {
     point: Cow<'a, [f64]>,
     support: Option<Cow<'a, [bool]>>,
     coincidence: f64,
+    present: bool,
 }
 
 impl<'a> SpatialGradient<'a> {
     /// The gradient at `point`; samples within a distance of `coincidence` coincide with it.
     pub fn new(point: &'a [f64], support: Option<&'a [bool]>, coincidence: f64) -> Self {
-        Self { point: Cow::Borrowed(point), support: support.map(Cow::Borrowed), coincidence }
+        Self { point: Cow::Borrowed(point), support: support.map(Cow::Borrowed), coincidence, present: false }
+    }
+
+    /// The gradient of the distances over the cells present.
+    #[must_use]
+    pub fn over_present_cells(self) -> Self {
+        Self { present: true, ..self }
+    }
+
+    /// The block with missing cells at the point, in f64, so that their deviation is exactly 0.
+    fn filled(&self, block: &Block<'_>) -> Vec<f64> {
+        let features = self.point.len();
+        let mut filled = memory::filled(block.rows() * features, 0.0);
+        filled.par_chunks_mut(features.max(1)).enumerate().for_each(|(row, cells)| {
+            block.read_row(row, cells);
+            for (x, y) in cells.iter_mut().zip(self.point.iter()) {
+                *x = if x.is_nan() { *y } else { *x };
+            }
+        });
+        filled
+    }
+
+    /// Adds a block without missing cells.
+    fn add_complete(&self, accumulator: &mut SpatialGradientAccumulator, block: &Block<'_>) {
+        let mut distances = vec![0.0; block.rows()];
+        distances.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, distances)| {
+            let first = chunk * CHUNK_ROWS;
+            squared_distances(block, first..first + distances.len(), &self.point, distances);
+            for (row, distance) in (first..).zip(distances) {
+                *distance = panel::safe_norm(*distance, block, row, &self.point);
+            }
+        });
+        let mut active = Vec::with_capacity(distances.len());
+        for (row, distance) in distances.into_iter().enumerate() {
+            let sample = block.first() + row;
+            if self.support.as_ref().is_some_and(|support| !support[sample]) {
+                continue;
+            }
+            if distance <= self.coincidence {
+                accumulator.coincident += 1;
+                continue;
+            }
+            active.push((row, 1.0 / distance));
+            accumulator.inverse_distances += 1.0 / distance;
+            accumulator.lengths += distance;
+            if accumulator.nearest.is_none_or(|(_, nearest)| distance < nearest) {
+                accumulator.nearest = Some((sample, distance));
+            }
+        }
+        accumulator.gradient.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, gradient)| {
+            let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + gradient.len();
+            add_weighted(block, &active, columns.clone(), &self.point[columns], gradient);
+        });
     }
 }
 
@@ -101,35 +157,13 @@ impl Fold for SpatialGradient<'_> {
     }
 
     fn add(&self, accumulator: &mut SpatialGradientAccumulator, block: &Block<'_>) -> Result<()> {
-        let mut distances = vec![0.0; block.rows()];
-        distances.par_chunks_mut(CHUNK_ROWS).enumerate().for_each(|(chunk, distances)| {
-            let first = chunk * CHUNK_ROWS;
-            squared_distances(block, first..first + distances.len(), &self.point, distances);
-            for (row, distance) in (first..).zip(distances) {
-                *distance = panel::safe_norm(*distance, block, row, &self.point);
-            }
-        });
-        let mut active = Vec::with_capacity(distances.len());
-        for (row, distance) in distances.into_iter().enumerate() {
-            let sample = block.first() + row;
-            if self.support.as_ref().is_some_and(|support| !support[sample]) {
-                continue;
-            }
-            if distance <= self.coincidence {
-                accumulator.coincident += 1;
-                continue;
-            }
-            active.push((row, 1.0 / distance));
-            accumulator.inverse_distances += 1.0 / distance;
-            accumulator.lengths += distance;
-            if accumulator.nearest.is_none_or(|(_, nearest)| distance < nearest) {
-                accumulator.nearest = Some((sample, distance));
-            }
+        if !self.present {
+            self.add_complete(accumulator, block);
+            return Ok(());
         }
-        accumulator.gradient.par_chunks_mut(PANEL_COLUMNS).enumerate().for_each(|(panel, gradient)| {
-            let columns = panel * PANEL_COLUMNS..panel * PANEL_COLUMNS + gradient.len();
-            add_weighted(block, &active, columns.clone(), &self.point[columns], gradient);
-        });
+        let filled = self.filled(block);
+        let rows = Rows::contiguous(&filled, block.rows(), self.point.len())?;
+        self.add_complete(accumulator, &Block::new(block.first(), BlockData::F64(rows)));
         Ok(())
     }
 

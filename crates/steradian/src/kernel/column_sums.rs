@@ -22,6 +22,18 @@ pub(crate) fn add_columns(block: &Block<'_>, rows: &[usize], columns: Range<usiz
     each_element!(block, data => add_typed(&data, rows, columns, totals));
 }
 
+/// Adds the numbers that are present in the given rows and columns to `totals`.
+pub(crate) fn add_present(block: &Block<'_>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
+    each_element!(block, data => {
+        for &row in rows {
+            for (total, column) in totals.iter_mut().zip(columns.clone()) {
+                let cell = data.get(row, column);
+                *total += if cell.is_missing() { 0.0 } else { cell.widen() };
+            }
+        }
+    });
+}
+
 fn add_typed<T: Element>(data: &Rows<'_, T>, rows: &[usize], columns: Range<usize>, totals: &mut [f64]) {
     Arch::new().dispatch(AddColumns { data, rows, columns, totals });
 }

@@ -9,6 +9,7 @@ use crate::data::element::Element;
 pub(crate) const DIGITS: usize = 256;
 
 /// Counts, for each column and each of its two prefixes, the digits at `shift` of the keys that start with the prefix.
+/// Missing cells are not counted.
 /// `counts` has [`DIGITS`] entries per prefix of each column.
 pub(crate) fn count_digits(
     block: &Block<'_>,
@@ -24,7 +25,11 @@ pub(crate) fn count_digits(
         for row in rows {
             let columns = columns.clone().zip(prefixes).zip(counts.as_chunks_mut::<{ 2 * DIGITS }>().0);
             for ((column, [low, high]), counts) in columns {
-                let key = data.get(row, column).sort_key();
+                let cell = data.get(row, column);
+                if cell.is_missing() {
+                    continue;
+                }
+                let key = cell.sort_key();
                 let digit = (key >> shift) as usize & (DIGITS - 1);
                 counts[digit] += u32::from(prefix(key) == *low);
                 counts[DIGITS + digit] += u32::from(prefix(key) == *high);

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use pulp::Arch;
 
+use crate::config::options::Missing;
 use crate::data::block::{Block, Rows, each_element};
 use crate::data::element::Element;
 use crate::error::{Error, Result};
@@ -151,18 +152,28 @@ fn safe_root(square: f64, columns: usize, value: impl Fn(usize) -> f64) -> f64 {
     largest * (0..columns).map(|j| (value(j) / largest).powi(2)).sum::<f64>().sqrt()
 }
 
-/// An error with the first cell of the block that is not finite, if there is one.
-pub(crate) fn require_finite(block: &Block<'_>) -> Result<()> {
+/// An error with the first cell of the block that is infinite, or missing unless that is permitted, if there is one.
+pub(crate) fn require_finite(block: &Block<'_>, missing: Missing) -> Result<()> {
     each_element!(block, data => {
         for row in 0..data.rows() {
             for column in 0..data.columns() {
                 let x = data.get(row, column).widen();
-                if !x.is_finite() {
+                if x.is_infinite() || (x.is_nan() && missing == Missing::Error) {
                     return Err(Error::NotFinite { value: x, row: block.first() + row, column });
                 }
             }
         }
         Ok(())
+    })
+}
+
+/// True if a cell of the block is missing.
+pub(crate) fn has_missing(block: &Block<'_>) -> bool {
+    each_element!(block, data => {
+        (0..data.rows()).any(|row| match data.row(row, 0, data.columns()) {
+            Some(cells) => cells.iter().any(|x| x.is_missing()),
+            None => (0..data.columns()).any(|column| data.get(row, column).is_missing()),
+        })
     })
 }
 

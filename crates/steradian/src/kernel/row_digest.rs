@@ -6,6 +6,8 @@
 //! | bits of x 2^-e, cell by cell | the input of the digest |
 //! | sum of the digests of all rows, modulo 2^64 | computed by the caller |
 //!
+//! A missing cell, NaN of any bits, has no magnitude and one fixed value in the digest.
+//!
 //! The digest does not depend on powers of two that multiply a row, on the element type, on the memory order, nor, as a
 //! sum, on the order of the rows. Each cell is combined with a key of its column and the product of its two halves is
 //! added (as in NH of Black et al. 1999, and in XXH3), which needs no product of 64 bits and runs in SIMD lanes.
@@ -24,11 +26,19 @@ const KEY_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Bits of the fraction of an f64.
 const FRACTION_BITS: u32 = 52;
 
-/// Magnitude and digest of one row.
+/// The bits of a missing cell in the digest. No finite cell has them: of a number that is at most the largest, the upper
+/// twelve bits are never 1 after the shift.
+const MISSING: u64 = 1 << FRACTION_BITS;
+
+/// Magnitude, missing cells and digest of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RowSummary {
-    /// The binary exponent of the largest cell; `None` for a row of zeros.
+    /// The binary exponent of the largest cell; `None` for a row without a number other than 0.
     pub exponent: Option<i32>,
+    /// Number of missing cells.
+    pub missing: usize,
+    /// True if a cell is infinite.
+    pub infinite: bool,
     pub digest: u64,
 }
 
@@ -45,6 +55,16 @@ pub(crate) fn of_row(block: &Block<'_>, row: usize) -> RowSummary {
         #[inline(always)]
         || summary(&data, row)
     ))
+}
+
+/// Adds 1 to the counts of the columns whose cell of this row is missing; returns the first of them.
+pub(crate) fn count_missing(block: &Block<'_>, row: usize, counts: &mut [u64]) -> Option<usize> {
+    each_element!(block, data => {
+        for (column, count) in counts.iter_mut().enumerate() {
+            *count += u64::from(data.get(row, column).is_missing());
+        }
+    });
+    block.first_missing(row)
 }
 
 #[inline(always)]
@@ -69,19 +89,28 @@ fn of_cells<T: Element>(cells: &[T]) -> RowSummary {
     let largest = tops.iter().fold(0.0f64, |most, top| most.max(*top));
     // Subtracted from the exponent of each cell but 0.
     let shift = largest.to_bits() >> FRACTION_BITS << FRACTION_BITS;
+    let mut missing = [0u64; LANES];
     let mut keys: [u64; LANES] = std::array::from_fn(|lane| mixed(lane as u64));
     let mut sums = [0u64; LANES];
     for group in cells.chunks(LANES) {
-        for ((sum, key), x) in sums.iter_mut().zip(&mut keys).zip(group) {
+        for (((sum, key), missing), x) in sums.iter_mut().zip(&mut keys).zip(&mut missing).zip(group) {
             let bits = x.widen().to_bits();
+            let absent = x.is_missing();
+            *missing += u64::from(absent);
             let bits = if bits & !SIGN == 0 { 0 } else { bits.wrapping_sub(shift) };
+            let bits = if absent { MISSING } else { bits };
             let keyed = bits ^ *key;
             *sum = sum.wrapping_add((keyed & 0xffff_ffff) * (keyed >> 32)).wrapping_add(bits.rotate_left(32));
             *key = key.wrapping_add(KEY_STEP);
         }
     }
     let digest = sums.iter().fold(cells.len() as u64, |all, sum| mixed(all ^ *sum));
-    RowSummary { exponent: magnitude::exponent(largest), digest }
+    RowSummary {
+        exponent: magnitude::exponent(largest),
+        missing: missing.iter().sum::<u64>() as usize,
+        infinite: largest == f64::INFINITY,
+        digest,
+    }
 }
 
 /// A bijection of 64 bits in which every bit of the result depends on every bit of the input (splitmix64).

@@ -24,7 +24,7 @@ pub(crate) fn times_power_of_two(x: f64, k: i32) -> f64 {
     x * 2f64.powi(half) * 2f64.powi(k - half)
 }
 
-/// Number of rows by the binary exponent of their largest cell; rows of zeros are not counted.
+/// Number of rows by the binary exponent of their largest cell; rows of zeros and of missing cells are not counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Magnitudes(BTreeMap<i32, u64>);
 

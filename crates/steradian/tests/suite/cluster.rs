@@ -127,6 +127,29 @@ fn powers_of_two_change_units_only_on_a_cluster() {
     }
 }
 
+/// Missing cells reach the workers, and the center over the cells present goes back to them.
+#[test]
+fn missing_cells_are_the_same_on_a_cluster() {
+    let complete = TestRandom::new(31).samples(400, 7, 2);
+    let mut random = TestRandom::new(32);
+    let mut cells: Vec<f64> = complete.data().to_vec();
+    cells.iter_mut().filter(|_| random.uniform() < 0.2).for_each(|x| *x = f64::NAN);
+    cells[7 * 130..7 * 131].fill(f64::NAN);
+    let x = Matrix::from_vec(400, 7, cells);
+    for scaling in [Scaling::None, Scaling::Mad] {
+        let config = Config::new(Method::Angular, 2).with_scaling(scaling);
+        let local = crate::common::fit(&config, &source(&x), 1).unwrap();
+        let whole = TableParts::new(&x, &[], 2, false).fit(&config).unwrap();
+        assert_eq!(whole.subspace.center, local.subspace.center);
+        let parts = TableParts::new(&x, &[90, 131, 300], 2, true).fit(&config).unwrap();
+        let again = TableParts::new(&x, &[90, 131, 300], 1, false).fit(&config).unwrap();
+        assert_eq!(parts.to_bytes().unwrap(), again.to_bytes().unwrap());
+        assert!(sine(&parts.subspace.components, &local.subspace.components) < 1e-6);
+        assert_eq!(parts.report.warnings, local.report.warnings);
+        assert!(!parts.report.support[130]);
+    }
+}
+
 /// TAE with this cone.
 fn coned(cone: Cone) -> Config {
     Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone))

@@ -1,7 +1,7 @@
 //! Invalid input: an error with numbers, never a panic.
 
 use crate::common::{TestRandom, fit, message_of, source};
-use steradian::config::{Angle, Cone, Screen};
+use steradian::config::{Angle, Cone, Missing, Screen};
 use steradian::data::Shape;
 use steradian::engine::CancelToken;
 use steradian::{Center, Config, Error, Local, Matrix, Method, Model, Plan, SliceSource, Solver, Source};
@@ -36,8 +36,7 @@ fn cells_that_are_not_finite_are_reported_by_row_and_column() {
                 let mut x = TestRandom::new(1).samples(700, 5, 2);
                 x[(613, 2)] = bad;
                 x[(650, 0)] = bad;
-                let mut config = Config::new(method, 2);
-                config = config.with_solver(solver);
+                let config = Config::new(method, 2).with_solver(solver).with_missing(Missing::Error);
                 invalid_data(&config, &x, "at row 613, column 2");
             }
         }

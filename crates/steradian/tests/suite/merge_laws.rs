@@ -3,7 +3,7 @@
 
 use crate::common::{TestRandom, difference, fit, source};
 use proptest::prelude::*;
-use steradian::config::{Cone, Screen, Weighting};
+use steradian::config::{Cone, Missing, Screen, Weighting};
 use steradian::data::{Element, ElementType};
 use steradian::engine::{Fold, Forest, Grid, Runner};
 use steradian::folds::{
@@ -101,8 +101,13 @@ proptest! {
             postcard::to_stdvec(&whole).unwrap() == postcard::to_stdvec(&parts).unwrap()
         }
         prop_assert!(same(&ColumnMeans::new(7, None), &source, cut));
-        prop_assert!(same(&DataCheck::new(7), &source, cut));
+        prop_assert!(same(&DataCheck::new(7, Missing::Use), &source, cut));
         prop_assert!(same(&SpatialGradient::new(&center, None, 0.0), &source, cut));
+        let holes = x.data().iter().enumerate().map(|(i, v)| if i % 11 == 3 { f64::NAN } else { *v }).collect();
+        let incomplete = Matrix::from_vec(n, 7, holes);
+        let incomplete = crate::common::source(&incomplete);
+        prop_assert!(same(&DataCheck::new(7, Missing::Use), &incomplete, cut));
+        prop_assert!(same(&SpatialGradient::new(&center, None, 0.0).over_present_cells(), &incomplete, cut));
         prop_assert!(same(&Scatter::new(directions.clone()), &source, cut));
         prop_assert!(same(&OperatorProduct::new(directions.clone(), Coefficients::Project(&w), Precision::Working, ElementType::F64), &source, cut));
         let chosen = SelectRows::new(vec![1, 20, n / 2, n - 1]);
