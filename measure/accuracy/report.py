@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 from measure.accuracy import angle_tables
@@ -14,8 +15,8 @@ from measure.markdown import Section, page, table, targets_section
 
 
 def percent(fraction: float) -> str:
-    """A percentage with one decimal."""
-    return f"{100 * fraction:.1f} %"
+    """A percentage with one decimal; a dash if a fit was rejected."""
+    return "-" if math.isnan(fraction) else f"{100 * fraction:.1f} %"
 
 
 def legend_text() -> str:
@@ -59,8 +60,9 @@ def clean_data_text(outcome: Outcome) -> str:
     head = ["data", "score, own", "score, new", "orthogonal, own", "orthogonal, new", "any, own", "any, new"]
     note = (
         "Data without outliers: percentage of samples beyond the score cutoff, beyond the orthogonal cutoff, and "
-        "beyond either, mean over seeds; nominal is 2.5 % for each cutoff. Own: the samples of the fit, with their "
-        "cutoffs; new: further samples of the same distribution, with the cutoffs for new samples.\n\n"
+        "beyond either, mean over seeds, a dash if a fit was rejected; nominal is 2.5 % for each cutoff. "
+        "Own: the samples of the fit, with their cutoffs; new: further samples of the same distribution, with the "
+        "cutoffs for new samples.\n\n"
     )
     return note + table(head, map(line, outcome.clean_data))
 

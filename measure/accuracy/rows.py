@@ -97,7 +97,8 @@ def clean_data_rows(outcome: Outcome) -> Iterator[Row]:
         if found:
             # A NaN, of a fit that was rejected, is the worst.
             worst, population = max(found, key=lambda pair: (math.isnan(pair[0]), pair[0]))
-            yield goal.row(worst, f"{worst:.1f} % ({population})")
+            shown = "a fit was rejected" if math.isnan(worst) else f"{worst:.1f} %"
+            yield goal.row(worst, f"{shown} ({population})")
         else:
             yield goal.row(None)
 
