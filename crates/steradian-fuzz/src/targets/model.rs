@@ -25,7 +25,7 @@ fn cells() -> Vec<f64> {
     (0..SAMPLES * FEATURES).map(cell).collect()
 }
 
-/// The same numbers without some of them.
+/// Numbers of which some are missing.
 fn with_missing_cells(data: &[f64]) -> Vec<f64> {
     data.iter().enumerate().map(|(i, x)| if i % 7 == 3 { f64::NAN } else { *x }).collect()
 }
