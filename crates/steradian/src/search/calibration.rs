@@ -13,7 +13,7 @@
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
+use super::found_model::Candidate;
 use super::student_steps::{KeptRows, Steps, student_steps};
 use super::sample::Sample;
 use super::tables::{RowStates, block_feature_scales, compare, compare_scores, feature_scales};
