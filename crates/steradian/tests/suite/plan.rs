@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{alone, threads_of_process, wait_for_threads};
 use steradian::config::{Loss, Scaling};
-use steradian::data::{BlockElement, ElementType};
+use steradian::data::BlockElement;
 use steradian::{Center, ComponentCount, Config, Local, Method, Plan, SliceSource, Solver};
 
 #[global_allocator]
@@ -47,19 +47,15 @@ struct Measured {
 }
 
 /// Known deviations of passes and bytes from the plan, which are defects of the plan.
-fn known_deviations(config: &Config, element: ElementType, solver: Solver) -> [bool; 2] {
+fn known_deviations(config: &Config, solver: Solver) -> [bool; 2] {
     let robust = config.method() == Method::Robust;
-    let integer = !element.is_float();
     // The search for the number of components takes 212 to 383 passes, planned are 67; a variance fraction may take
     // more than two fits.
     let search = robust && config.n_components() == ComponentCount::Auto;
     let fraction = robust && matches!(config.n_components(), ComponentCount::VarianceFraction(_));
-    // Plans count the bytes of integers as stored, fits count them as converted; and plans of methods that fit more
-    // than once count pair passes as if each sample were read once.
-    let converted = integer && (config.scaling() != Scaling::None || config.method() == Method::Cells);
+    // Plans of methods that fit more than once count pair passes as if each sample were read once.
     let rounds = robust || config.method() == Method::Cells || config.loss() == Loss::Sine;
-    let by_fraction = matches!(config.n_components(), ComponentCount::VarianceFraction(_));
-    [search || fraction, search || fraction || converted || ((rounds || by_fraction) && solver == Solver::Gram)]
+    [search || fraction, search || fraction || (rounds && solver == Solver::Gram)]
 }
 
 /// One fit and its plan.
@@ -86,7 +82,7 @@ fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Conf
     Measured {
         what: format!("{n} x {features} {} {} {note} ({})", T::TYPE, method.name(), plan.solver.name()),
         solver: plan.solver,
-        known_deviations: known_deviations(config, T::TYPE, plan.solver),
+        known_deviations: known_deviations(config, plan.solver),
         iterates: plan.solver == Solver::Krylov
             || config.center() == &Center::SpatialMedian
             || config.method() == Method::Cells,
