@@ -9,9 +9,6 @@ Prints such crates and fails; the remedy is to name the missing features in pyth
 import subprocess
 import sys
 
-# It has features of its own, and nothing but the extension module is built upon it.
-ALLOWED = {"steradian-io"}
-
 
 def features(*selection: str) -> dict[str, set[str]]:
     """Crates of a selection, by name and version, with their lists of features."""
@@ -32,7 +29,7 @@ def main() -> int:
     twice = {
         crate: lists - workspace.get(crate, set())
         for crate, lists in wheel.items()
-        if crate.split()[0] not in ALLOWED and not lists <= workspace.get(crate, set())
+        if not lists <= workspace.get(crate, set())
     }
     for crate, lists in sorted(twice.items()):
         print(
