@@ -60,11 +60,12 @@ impl MemoryJournal {
 
 impl Journal for MemoryJournal {
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>> {
-        Ok(self.disk().totals.get(pass - 1).cloned())
+        Ok(self.disk.lock().unwrap().totals.get(pass - 1).cloned())
     }
 
     fn part(&self, pass: usize) -> Result<Option<Vec<u8>>> {
-        Ok(self.disk().part.filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes))
+        let disk = self.disk.lock().unwrap();
+        Ok(disk.part.as_ref().filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes.clone()))
     }
 
     fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
