@@ -73,7 +73,7 @@ fn check_use(model: &Model, x: &Matrix, what: &str) {
         let (scores_again, rows_again, cells_again) = applied(&again, x, kind);
         let off = difference(&scores, &scores_again);
         let size = scores.iter().fold(1e-300, |m: f64, s| m.max(s.abs()));
-        assert!(off <= 1e-12 * size, "{what}: scores of the file are off by {off:e}");
+        assert!(off == 0.0, "{what}: scores of the file are off by {off:e} of {size:e}");
         let flags = |rows: &[Diagnosis]| rows.iter().map(|row| row.flag).collect::<Vec<Flag>>();
         assert_eq!(flags(&rows), flags(&rows_again), "{what}");
         assert_eq!(cells.flags, cells_again.flags, "{what}");
@@ -221,7 +221,7 @@ fn missing_rows_columns_and_corners() {
         // Hardly any row has more cells than components.
         let sparse = with(&|i, j| j % 4 != i % 4);
         let error = message_of(&fit(&Config::new(method, 3), &source(&sparse), 1).unwrap_err());
-        assert!(error.contains("0 of 120 rows have enough usable cells for 3 components"), "{error}");
+        assert!(error.contains("0 of 120 rows have enough usable cells"), "{error}");
     }
 }
 
