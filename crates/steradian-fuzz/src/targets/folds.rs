@@ -21,7 +21,7 @@ pub const ROWS: usize = 6;
 /// Rows of the first part.
 pub const FIRST: usize = 4;
 /// Number of folds of [`with_fold`].
-pub const FOLDS: usize = 19;
+pub const FOLDS: usize = 18;
 
 /// WorkerPlan with a fold of any type.
 pub trait FoldVisitor {
@@ -42,21 +42,19 @@ pub fn source(cells: &[f64]) -> SliceSource<'_, f64> {
     SliceSource::new(cells, cells.len() / FEATURES, FEATURES).expect("rows of the right width")
 }
 
-/// The weighting of rows near a model.
-const STUDENT: RowWeighting = RowWeighting::Student { kappa: 0.5, row_cutoff: 6.0 };
-
-/// A model of two components along features.
-fn row_model() -> RowModel {
-    let along = |i: usize| f64::from(u8::from(i == 1 || i == FEATURES + 2));
+/// A model that rows are compared with.
+fn row_model(cleans: bool) -> RowModel {
+    let mut components = Matrix::zeros(2, FEATURES);
+    (components[(0, 0)], components[(0, 1)], components[(1, 3)]) = (0.6, 0.8, -1.0);
     RowModel {
         center: vec![0.5; FEATURES],
-        components: Matrix::from_vec(2, FEATURES, (0..2 * FEATURES).map(along).collect()),
+        components,
         variances: vec![4.0, 1.0],
-        noise: 0.5,
-        limits: vec![1.0; FEATURES],
-        location: vec![0.0; FEATURES],
+        noise: 0.25,
+        limits: vec![0.5; FEATURES],
+        location: vec![0.25; FEATURES],
         scale: vec![2.0; FEATURES],
-        cleans: true,
+        cleans,
         scale_features: Vec::new(),
     }
 }
@@ -106,11 +104,14 @@ pub fn with_fold<V: FoldVisitor>(index: usize, visitor: V) -> V::Out {
         ),
         15 => visitor.visit(&DataCheck::new(FEATURES, Missing::Use)),
         12 => visitor.visit(&SelectRows::new(vec![0, 3, 5])),
-        16 => visitor.visit(&RobustMoments::new(&row_model(), RowWeighting::Uniform, MomentProduct::None).with_support()),
-        17 => visitor.visit(&RobustMoments::new(&row_model(), STUDENT, MomentProduct::Scatter)),
-        18 => visitor.visit(
-            &RobustMoments::new(&row_model(), STUDENT, MomentProduct::Basis(Cow::Borrowed(&vectors))).with_support(),
-        ),
+        16 => {
+            let weighting = RowWeighting::Student { kappa: 0.5, row_cutoff: 9.0 };
+            visitor.visit(&RobustMoments::new(&row_model(true), weighting, MomentProduct::Scatter).with_support())
+        }
+        17 => {
+            let product = MomentProduct::Basis(Cow::Borrowed(&vectors));
+            visitor.visit(&RobustMoments::new(&row_model(false), RowWeighting::Uniform, product))
+        }
         anchors => {
             let rule = ConePredicate::new(WeightedRows::new(&center, Weighting::InverseNorm, None), Cosine::Abs, 0.5);
             let own = Anchors::new(

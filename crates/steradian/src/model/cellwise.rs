@@ -10,27 +10,7 @@ use crate::data::block::Block;
 use crate::error::Result;
 use crate::kernel::panel;
 use crate::memory;
-use crate::numeric::magnitude::times_power_of_two;
 use crate::search::calibration::{CELL_CUTOFF, score_distance};
-
-/// The scales by which rows and cells with bad and missing cells are classified.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cellwise {
-    /// The model that rows are compared with; in the units of scaled features where features were scaled.
-    pub rows: RowModel,
-    /// The median of the scores of the support.
-    pub score_center: Vec<f64>,
-    /// The robust variances of the scores of the support.
-    pub score_variances: Vec<f64>,
-    /// The cutoffs of score and orthogonal distance for rows that are not those of the fit.
-    pub cutoffs_new: [f64; 2],
-    /// The standard deviation of the residuals of each feature, for the rows of the fit.
-    pub cell_scales: Vec<f64>,
-    /// The standard deviation of the residuals of each feature, for other rows.
-    pub cell_scales_new: Vec<f64>,
-    /// The fraction of bad cells in the rows of the support.
-    pub bad_fraction: f64,
-}
 
 /// The rows for which cutoffs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,18 +50,6 @@ pub struct FilledRows {
     pub values: Vec<f64>,
     /// True for each cell that was missing, or bad if bad cells were to be replaced.
     pub changed: Vec<bool>,
-}
-
-impl Cellwise {
-    /// Converts all lengths to other units: times 2^power.
-    pub(crate) fn times_power_of_two(&mut self, power: i32) {
-        self.rows.times_power_of_two(power);
-        let lengths = [&mut self.score_center, &mut self.cell_scales, &mut self.cell_scales_new];
-        lengths.into_iter().flatten().for_each(|x| *x = times_power_of_two(*x, power));
-        let square = |x: f64| times_power_of_two(times_power_of_two(x, power), power);
-        self.score_variances.iter_mut().for_each(|x| *x = square(*x));
-        self.cutoffs_new[1] = times_power_of_two(self.cutoffs_new[1], power);
-    }
 }
 
 /// One row of a block under the model.

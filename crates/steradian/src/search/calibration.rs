@@ -3,16 +3,17 @@
 //! | symbol | definition |
 //! |---|---|
 //! | SD | sqrt of the sum of (s_l - med_l)^2 / v_l; med and v: median and squared robust scale of the kept rows' scores |
-//! | c_SD | sqrt of the 97.5 % quantile of chi-square with d degrees of freedom |
+//! | c_SD | sqrt of the 97.5 % quantile of chi-square with d degrees of freedom, or the rule of c_OD if that is larger |
 //! | c_OD | (m + 1.96 s)^(3/2); m and s of OD^(2/3): over the kept rows, then four rounds over all within 2.5 s |
 //! | new rows | the larger of these and of the bulk rule on distances of rows left out in turn: five folds, three Student steps without each |
 //! | sigma_j | scale of the residuals of feature j over the row scales, of the fit's rows and of rows left out |
 //!
+//! With an adjustment for skewed features, the upper fence of the adjusted boxplot replaces the rule of c_OD.
 //! Features with a resolution bound the cutoffs from below: a row off by one step of one feature is not flagged.
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
+use super::found_model::Candidate;
 use super::student_steps::{KeptRows, Steps, student_steps};
 use super::sample::Sample;
 use super::tables::{RowStates, block_feature_scales, compare, compare_scores, feature_scales};
@@ -23,6 +24,7 @@ use crate::cellwise::{FeatureStats, RowModel, RowStep};
 use crate::error::Result;
 use crate::memory;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
+use crate::numeric::skewness::upper_fence;
 use crate::numeric::statistics::{chi_square_quantile, robust_scale};
 
 /// Folds of rows that are left out in turn.
@@ -81,7 +83,12 @@ pub(crate) fn resolution_floor(components: &Matrix, resolution: &[f64]) -> f64 {
 }
 
 /// Calibrates a model on the rows of a table; `candidate.cells` and `candidate.kept` are those of the model.
-pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candidate) -> Result<Calibration> {
+pub(crate) fn calibrate(
+    table: &Matrix,
+    stats: &FeatureStats,
+    candidate: &Candidate,
+    skew: bool,
+) -> Result<Calibration> {
     let model = &candidate.model;
     let (features, d) = (table.columns(), model.n_components());
     let own = compare(table, &RowStep::new(model));
@@ -90,11 +97,18 @@ pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candid
     let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding());
     let distances = own.distances();
     let chi = chi_square_quantile(QUANTILE.1, d).sqrt();
-    let orthogonal = |distances: &[f64]| bulk_cutoff(distances, &candidate.kept).max(floor);
-    let cutoffs = [chi, if features > d { orthogonal(&distances) } else { f64::NAN }];
+    let cutoff = |distances: &[f64]| match skew {
+        true => upper_fence(distances),
+        false => bulk_cutoff(distances, &candidate.kept),
+    };
+    let orthogonal = |distances: &[f64]| cutoff(distances).max(floor);
+    let score_distances: Vec<f64> =
+        (0..table.rows()).map(|i| score_distance(own.scores.row(i), &score_center, &score_variances)).collect();
+    let along = cutoff(&score_distances).max(chi);
+    let cutoffs = [along, if features > d { orthogonal(&distances) } else { f64::NAN }];
     let left_out = left_out_rows(table, &own, candidate, (&score_center, &score_variances))?;
     let cutoffs_new = [
-        bulk_cutoff(&left_out.score_distances, &candidate.kept).max(chi),
+        cutoff(&left_out.score_distances).max(along),
         if features > d { orthogonal(&left_out.distances).max(cutoffs[1]) } else { f64::NAN },
     ];
     // Cells are always compared with scores over usable cells, also for a model that does not clean.
@@ -118,6 +132,7 @@ pub(crate) fn extend(
     model: &RowModel,
     row_cutoff: f64,
     chosen: &[usize],
+    skew: bool,
 ) -> Result<Calibration> {
     let block = sample.block()?;
     let cleaning = RowModel { cleans: true, ..model.clone() };
@@ -129,7 +144,7 @@ pub(crate) fn extend(
     };
     let distances: Vec<f64> = own.iter().map(|row| row.distance).collect();
     let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
-    let orthogonal = bulk_cutoff(&distances, &kept).max(floor);
+    let orthogonal = if skew { upper_fence(&distances) } else { bulk_cutoff(&distances, &kept) }.max(floor);
     let ratio = searched.cutoffs_new[1] / searched.cutoffs[1];
     let candidate = (&model.components, &model.variances[..]);
     let (score_center, score_variances) = score_scales(&scores, &kept, candidate, &sample.stats);

@@ -6,6 +6,7 @@ use crate::cellwise::features::TINY;
 use crate::cellwise::vectors::{row_products, square_norm};
 use crate::error::Result;
 use crate::numeric::linalg::Matrix;
+use crate::numeric::skewness::upper_fence;
 use crate::numeric::statistics::shortest_window;
 
 /// Concentration steps.
@@ -25,6 +26,12 @@ pub(crate) fn distance_limit(distances: &[f64], h: usize) -> f64 {
     let powers: Vec<f64> = distances.iter().map(|t| t.powf(2.0 / 3.0)).collect();
     let half = shortest_window(powers, h);
     (half.location + KEPT * half.scale).powf(1.5)
+}
+
+/// The limit of distances of kept rows: [`distance_limit`], or for skewed features the fence of the adjusted boxplot; at least `floor`.
+pub(crate) fn kept_limit(distances: &[f64], h: usize, skew: bool, floor: f64) -> f64 {
+    let limit = if skew { upper_fence(distances) } else { distance_limit(distances, h) };
+    limit.max(floor)
 }
 
 /// Steps from h rows: their mean and components, then the h rows of least distance to these.

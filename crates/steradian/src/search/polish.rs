@@ -1,7 +1,8 @@
 //! Polishing of a candidate: rounds of cell limits, states of rows and cells, kept rows, and Student steps.
 
 use super::Candidate;
-use super::concentration::distance_limit;
+use super::calibration::resolution_floor;
+use super::concentration::kept_limit;
 use super::leading::turn;
 use super::majority;
 use super::outlyingness::smallest;
@@ -44,6 +45,8 @@ pub(crate) struct Polish {
     pub rounds: usize,
     /// True if bad cells are detected.
     pub cleans: bool,
+    /// True if limits are adjusted for skewed features.
+    pub skew: bool,
     /// True for the last polish, which goes on until the components rest.
     pub last: bool,
 }
@@ -76,10 +79,11 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         };
         let states = compare(table, &step);
         let distances = states.distances();
+        let floor = resolution_floor(&model.components, &stats.resolution).max(rounding);
         let usable: Vec<f64> =
             states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
         let mut row_cutoff =
-            if usable.len() > d + 2 { distance_limit(&usable, h.min(usable.len())).max(rounding) } else { f64::INFINITY };
+            if usable.len() > d + 2 { kept_limit(&usable, h.min(usable.len()), polish.skew, floor) } else { f64::INFINITY };
         kept = states.rows.iter().map(|row| !row.unusable && row.distance <= row_cutoff).collect();
         if kept.iter().filter(|kept| **kept).count() < d + 2 {
             kept = vec![false; n];
