@@ -5,9 +5,9 @@
 
 use crate::common::{alone, solvers, threads_of_process, wait_for_threads};
 use crate::plan::{HEAP, samples};
-use steradian::model::CutoffKind;
 use steradian::config::{Angle, Cone, PivotSearch, Scaling, Screen};
 use steradian::data::BlockElement;
+use steradian::model::CutoffKind;
 use steradian::{Center, ComponentCount, Config, Error, Local, Method, Plan, SliceSource, Solver};
 
 const MIB: f64 = (1 << 20) as f64;

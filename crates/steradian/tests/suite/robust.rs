@@ -198,9 +198,17 @@ fn the_last_eigenproblem_is_the_same_by_a_matrix_and_by_passes() {
     let config = Config::new(Method::Rows, 2);
     let (narrow, wide) = (fit(&config, &source(&x), 2).unwrap(), fit(&config, &source(&wide), 2).unwrap());
     assert_eq!((narrow.report.solver, wide.report.solver), (Solver::Scatter, Solver::Krylov));
-    let components = Matrix::from_vec(2, features, (0..2).flat_map(|k| wide.subspace.components.row(k)[..features].to_vec()).collect());
+    let components = Matrix::from_vec(
+        2,
+        features,
+        (0..2).flat_map(|k| wide.subspace.components.row(k)[..features].to_vec()).collect(),
+    );
     // The factor of the residuals depends on the number of features.
-    assert!(sine(&components, &narrow.subspace.components) < 5e-3, "{}", sine(&components, &narrow.subspace.components));
+    assert!(
+        sine(&components, &narrow.subspace.components) < 5e-3,
+        "{}",
+        sine(&components, &narrow.subspace.components)
+    );
     assert!((0..2).all(|k| wide.subspace.components[(k, features)].abs() < 1e-6));
     assert_eq!(narrow.report.support, wide.report.support);
 }

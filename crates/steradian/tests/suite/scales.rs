@@ -2,8 +2,8 @@
 //! reason.
 
 use crate::common::{TestRandom, fit, message_of, sine, solvers, source};
-use steradian::model::CutoffKind;
 use steradian::config::Scaling;
+use steradian::model::CutoffKind;
 use steradian::{Center, Config, Local, Matrix, Method, Model, SliceSource};
 
 /// 2^k, also outside of the range of normal numbers.
