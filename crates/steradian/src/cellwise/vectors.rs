@@ -85,7 +85,8 @@ mod tests {
     fn products_and_residuals_are_those_of_plain_loops() {
         for length in [1, 7, 8, 9, 16, 33] {
             let row: Vec<f64> = (0..length).map(|j| ((j * 37 % 11) as f64) - 5.0).collect();
-            let components = Matrix::from_vec(2, length, (0..2 * length).map(|j| ((j * 13 % 7) as f64) - 3.0).collect());
+            let components =
+                Matrix::from_vec(2, length, (0..2 * length).map(|j| ((j * 13 % 7) as f64) - 3.0).collect());
             let mut scores = [0.0; 2];
             row_products(&row, &components, &mut scores);
             for (k, score) in scores.iter().enumerate() {
@@ -95,8 +96,7 @@ mod tests {
             let mut out = vec![0.0; length];
             residuals(&row, &[1.0, -2.0], &components, &mut out);
             let scales = vec![0.5; length];
-            let plain: Vec<f64> =
-                (0..length).map(|j| row[j] - components[(0, j)] + 2.0 * components[(1, j)]).collect();
+            let plain: Vec<f64> = (0..length).map(|j| row[j] - components[(0, j)] + 2.0 * components[(1, j)]).collect();
             assert_eq!(out, plain);
             let largest = standardize(&mut out, &scales);
             assert_eq!(largest, plain.iter().fold(0.0, |m: f64, x| m.max(x.abs() / 2.0)));

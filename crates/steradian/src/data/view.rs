@@ -24,7 +24,6 @@ impl<'a> SubsetSource<'a> {
         let shape = Shape { samples: samples.len(), ..source.shape().clone() };
         Self { source, samples, shape }
     }
-
 }
 
 impl Source for SubsetSource<'_> {

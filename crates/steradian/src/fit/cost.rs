@@ -156,9 +156,7 @@ impl Costs<'_> {
         match solver {
             Solver::Scatter => SCATTER * n * features * features + eigen(features) + cone,
             Solver::Gram => pairs + eigen(n) + 0.5 * pass,
-            Solver::Krylov | Solver::Auto => {
-                (KRYLOV_PASSES + 1) as f64 * pass + cone
-            }
+            Solver::Krylov | Solver::Auto => (KRYLOV_PASSES + 1) as f64 * pass + cone,
         }
     }
 

@@ -36,8 +36,8 @@ use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::RemoteSource;
 use assemble::Embedding;
-use component_order::embed;
 pub use assemble::{FittedSubspace, assemble};
+use component_order::embed;
 pub use cost::PlanStep;
 pub use fit_identity::{FileStamp, FitIdentity};
 pub use peak_memory::program_bytes;
@@ -195,7 +195,13 @@ fn fit_fraction<R: Runner>(
     Ok(embedding)
 }
 
-fn fit_embedding<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+fn fit_embedding<R: Runner>(
+    config: &Config,
+    d: usize,
+    solver: Solver,
+    data: &Finite<'_>,
+    runner: &R,
+) -> Result<Embedding> {
     match config.loss {
         Loss::Student => robust::fit_robust(config, d, solver, data, runner),
         Loss::SquaredCosine | Loss::Sine => embed(config, d, solver, data, runner),

@@ -64,7 +64,13 @@ struct State {
 }
 
 /// Fits `d` components to all samples of a source.
-pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+pub(super) fn fit_robust<R: Runner>(
+    config: &Config,
+    d: usize,
+    solver: Solver,
+    data: &Finite<'_>,
+    runner: &R,
+) -> Result<Embedding> {
     let source = data.source;
     let (n, features) = (source.shape().samples, source.shape().features);
     let sample = Sample::draw(source, config.seed)?;
@@ -75,7 +81,8 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     require_variation(&sample, &chosen)?;
     let table = sample.table(&chosen)?;
     runner.check_cancelled()?;
-    let options = SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let options =
+        SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
     warnings.extend(bad_cell_warning(&candidate, &chosen, source));
@@ -194,10 +201,8 @@ fn not_converged(config: &Config, certified: &Certified, d: usize) -> String {
 
 /// A warning about features with one value.
 fn feature_warnings(stats: &FeatureStats, source: &dyn Source) -> Option<String> {
-    let constant: Vec<usize> =
-        (0..stats.counts.len()).filter(|&j| stats.counts[j] > 0 && stats.constant[j]).collect();
-    (!constant.is_empty())
-        .then(|| format!("features with one value have loadings of 0: {}", named(&constant, source)))
+    let constant: Vec<usize> = (0..stats.counts.len()).filter(|&j| stats.counts[j] > 0 && stats.constant[j]).collect();
+    (!constant.is_empty()).then(|| format!("features with one value have loadings of 0: {}", named(&constant, source)))
 }
 
 /// A warning about features of which many cells are bad, which then describe few rows.

@@ -86,7 +86,6 @@ impl SampleDistances {
     pub fn orthogonal(&self) -> Vec<f64> {
         self.lengths.iter().zip(&self.sines).map(|(norm, sine)| norm * sine).collect_reserved()
     }
-
 }
 
 impl Clone for SampleDistances {

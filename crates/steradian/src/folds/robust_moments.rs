@@ -132,7 +132,13 @@ struct WeightedRow {
 
 impl RobustMoments<'_> {
     /// The weight of each row of a chunk; writes the repaired rows.
-    fn weigh(&self, step: &RowStep<'_>, block: &Block<'_>, rows: Range<usize>, repaired: &mut [f64]) -> Vec<WeightedRow> {
+    fn weigh(
+        &self,
+        step: &RowStep<'_>,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        repaired: &mut [f64],
+    ) -> Vec<WeightedRow> {
         let (features, d) = (self.model.n_features(), self.model.n_components());
         let kappa = match self.weighting {
             RowWeighting::Student { kappa, .. } => kappa,
@@ -150,7 +156,9 @@ impl RobustMoments<'_> {
                     let (weight, objective) = student.weight(scores, state.square, state.freedom);
                     let weight = match self.weighting {
                         RowWeighting::Uniform if state.usable > 0 => 1.0,
-                        RowWeighting::Student { row_cutoff, .. } if !state.unusable && state.distance <= row_cutoff => weight,
+                        RowWeighting::Student { row_cutoff, .. } if !state.unusable && state.distance <= row_cutoff => {
+                            weight
+                        }
                         _ => 0.0,
                     };
                     if weight == 0.0 {

@@ -360,19 +360,17 @@ impl Model {
             true => self.residuals_over_usable_cells(block)?,
             false => self.plain_residuals(block)?,
         };
-        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).for_each(
-            |residuals| {
-                for residual in residuals.chunks_mut(features) {
-                    let mut square: f64 = residual.iter().map(|r| r * r).sum();
-                    if let (false, Some(power)) = (panel::is_safe_square(square), largest_exponent(residual)) {
-                        residual.iter_mut().for_each(|r| *r = times_power_of_two(*r, -power));
-                        square = residual.iter().map(|r| r * r).sum();
-                    }
-                    let factor = if square > 0.0 { 1.0 / square } else { 0.0 };
-                    residual.iter_mut().for_each(|r| *r = *r * *r * factor);
+        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).for_each(|residuals| {
+            for residual in residuals.chunks_mut(features) {
+                let mut square: f64 = residual.iter().map(|r| r * r).sum();
+                if let (false, Some(power)) = (panel::is_safe_square(square), largest_exponent(residual)) {
+                    residual.iter_mut().for_each(|r| *r = times_power_of_two(*r, -power));
+                    square = residual.iter().map(|r| r * r).sum();
                 }
-            },
-        );
+                let factor = if square > 0.0 { 1.0 / square } else { 0.0 };
+                residual.iter_mut().for_each(|r| *r = *r * *r * factor);
+            }
+        });
         Ok(residuals)
     }
 

@@ -279,7 +279,10 @@ mod tests {
         let (n, features) = (80, 6);
         let mut x = normal_matrix(n, features, 5, Stream::Krylov);
         for i in 0..n {
-            x.row_mut(i).iter_mut().enumerate().for_each(|(j, x)| *x += 6.0 * (i as f64 * 0.7).sin() * (j as f64 - 2.0));
+            x.row_mut(i)
+                .iter_mut()
+                .enumerate()
+                .for_each(|(j, x)| *x += 6.0 * (i as f64 * 0.7).sin() * (j as f64 - 2.0));
             x[(i, i % features)] += if i % 7 == 0 { 60.0 } else { 0.0 };
             x[(i, (i + 2) % features)] = if i % 5 == 0 { f64::NAN } else { 1.0 };
         }
@@ -291,13 +294,13 @@ mod tests {
             let (mut work, mut scores) = (RowWork::new(features), [0.0]);
             source
                 .visit(0..n, &mut |block| {
-                    let (found, rows) = (model.transform_block(&block)?, model.diagnose_block(&block, CutoffKind::New)?);
+                    let (found, rows) =
+                        (model.transform_block(&block)?, model.diagnose_block(&block, CutoffKind::New)?);
                     for i in 0..n {
                         let state = step.run(x.row(i), &mut work, &mut scores);
                         assert_eq!(found[i], scores[0]);
                         assert_eq!(rows[i].orthogonal_distance, state.distance);
-                        let distance =
-                            score_distance(&scores, &cellwise.score_center, &cellwise.score_variances);
+                        let distance = score_distance(&scores, &cellwise.score_center, &cellwise.score_variances);
                         assert_eq!(rows[i].score_distance, distance);
                         let outside = distance > cellwise.cutoffs_new[0] || state.distance > cellwise.cutoffs_new[1];
                         assert_eq!(rows[i].flag != Flag::Regular, outside || state.unusable, "row {i}");

@@ -186,7 +186,10 @@ impl Model {
         if let Some(cells) = cells {
             arrays.push(("cell_limits", Dtype::F64, vec![features], le_bytes(&cells.limits)));
         }
-        if let Some(Cellwise { rows, score_center, score_variances, cutoffs_new, cell_scales, cell_scales_new, .. }) = cellwise {
+        if let Some(Cellwise {
+            rows, score_center, score_variances, cutoffs_new, cell_scales, cell_scales_new, ..
+        }) = cellwise
+        {
             let features_of = [
                 ("cell_limits", &rows.limits),
                 ("cell_location", &rows.location),

@@ -19,13 +19,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::cellwise::RowModel;
 use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::Solver;
 use crate::data::source::Shape;
 use crate::memory;
 use crate::numeric::linalg::Matrix;
-pub use crate::cellwise::RowModel;
 pub use crate::screen::report::{ConeReport, Elimination};
 pub use cell_scales::Cellwise;
 pub use cellwise::{CellDiagnosis, CellFlag, CutoffKind, FilledRows};

@@ -14,8 +14,8 @@
 use rayon::prelude::*;
 
 use super::found_model::Candidate;
-use super::student_steps::{KeptRows, Steps, student_steps};
 use super::sample::Sample;
+use super::student_steps::{KeptRows, Steps, student_steps};
 use super::tables::{RowStates, block_feature_scales, compare, compare_scores, feature_scales};
 use crate::cellwise::features::TINY;
 use crate::cellwise::row_step::unsorted_median;
@@ -92,7 +92,7 @@ pub(crate) fn calibrate(
     let model = &candidate.model;
     let (features, d) = (table.columns(), model.n_components());
     let own = compare(table, &RowStep::new(model));
-    let (score_center, score_variances) = 
+    let (score_center, score_variances) =
         score_scales(&own.scores, &candidate.kept, (&model.components, &model.variances), stats);
     let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding());
     let distances = own.distances();

@@ -11,8 +11,8 @@ use super::outlyingness::{least_outlying, mean_of};
 use super::polish::{Polish, PolishStart, polish};
 use super::sample::{filled, wrapped_table};
 use super::student_steps::{KeptRows, Steps, student_steps};
-use crate::cellwise::student::kappa;
 use crate::cellwise::FeatureStats;
+use crate::cellwise::student::kappa;
 use crate::config::options::Cells;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
@@ -46,10 +46,8 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
     if cleans {
         starts.push(wrapped_table(table, stats));
     }
-    let candidates: Vec<Vec<Candidate>> = starts
-        .par_iter()
-        .map(|start| candidates(table, start, stats, cleans, options))
-        .collect::<Result<_>>()?;
+    let candidates: Vec<Vec<Candidate>> =
+        starts.par_iter().map(|start| candidates(table, start, stats, cleans, options)).collect::<Result<_>>()?;
     let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
     let mut best = 0;
     for k in 1..candidates.len() {
@@ -77,7 +75,8 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
             plans.push((0, false));
         }
     }
-    let mut polished: Vec<Candidate> = plans.into_par_iter().map(|(k, cleans)| last(k, cleans)).collect::<Result<_>>()?;
+    let mut polished: Vec<Candidate> =
+        plans.into_par_iter().map(|(k, cleans)| last(k, cleans)).collect::<Result<_>>()?;
     let plain = polished.split_off(1);
     let best = polished.remove(0);
     for candidate in plain {
@@ -154,10 +153,7 @@ fn within(candidate: Candidate, options: SearchOptions) -> Result<PolishStart> {
         center.iter_mut().zip(model.components.row(k)).for_each(|(c, q)| *c += m * q);
     }
     let mut shifted = scores.clone();
-    shifted
-        .data_mut()
-        .chunks_exact_mut(size)
-        .for_each(|row| row.iter_mut().zip(&mean).for_each(|(s, m)| *s -= m));
+    shifted.data_mut().chunks_exact_mut(size).for_each(|row| row.iter_mut().zip(&mean).for_each(|(s, m)| *s -= m));
     Ok(PolishStart {
         center,
         components: product(&rotation.transposed(), &model.components),

@@ -24,7 +24,11 @@ const DRAWS: usize = 5;
 const MARGIN: f64 = 1.4;
 
 /// The number of components and the reason for it.
-pub(crate) fn count_components(table: &Matrix, stats: &FeatureStats, options: SearchOptions) -> Result<(usize, String)> {
+pub(crate) fn count_components(
+    table: &Matrix,
+    stats: &FeatureStats,
+    options: SearchOptions,
+) -> Result<(usize, String)> {
     let (n, features) = (table.rows(), table.columns());
     let most = MOST.min(features / 3).min(majority(n, 1) / 5).max(1);
     let found = search(table, stats, SearchOptions { d: most, ..options })?;
@@ -75,9 +79,15 @@ pub(crate) fn count_components(table: &Matrix, stats: &FeatureStats, options: Se
     let total = members.len().max(1) as f64;
     let (value, level) = (value / total, level / total);
     let reason = match count {
-        0 => format!("no eigenvalue exceeds that of noise (largest {value:.4e}, noise {level:.4e}); 1 component is used"),
-        _ if count == most => format!("the eigenvalues of {count} components, the most that are tried, exceed that of noise"),
-        _ => format!("the eigenvalues of {count} components exceed that of noise; the next is {value:.4e}, noise {level:.4e}"),
+        0 => {
+            format!("no eigenvalue exceeds that of noise (largest {value:.4e}, noise {level:.4e}); 1 component is used")
+        }
+        _ if count == most => {
+            format!("the eigenvalues of {count} components, the most that are tried, exceed that of noise")
+        }
+        _ => format!(
+            "the eigenvalues of {count} components exceed that of noise; the next is {value:.4e}, noise {level:.4e}"
+        ),
     };
     Ok((count.max(1), reason))
 }

@@ -47,11 +47,8 @@ pub(crate) fn criterion(candidate: &Candidate, table: &Matrix, share: f64) -> Re
         let noise = (rows.iter().map(|&i| squares[i]).sum::<f64>() / rows.len() as f64 / outside.max(1.0)).max(TINY);
         if step == STEPS {
             let a = (h as f64 / kept.len() as f64).min(1.0);
-            let trimmed = if a < 1.0 {
-                (chi_square_below(chi_square_quantile(a, features), features + 2) / a).ln()
-            } else {
-                0.0
-            };
+            let trimmed =
+                if a < 1.0 { (chi_square_below(chi_square_quantile(a, features), features + 2) / a).ln() } else { 0.0 };
             let determinant: f64 = values.iter().map(|v| v.ln()).sum();
             return Ok(determinant + outside * noise.ln() - features as f64 * trimmed);
         }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::calibration::bulk_cutoff;
 use super::Candidate;
+use super::calibration::bulk_cutoff;
 use super::concentration::distance_limit;
 use super::criterion::criterion;
 use super::majority;
@@ -110,8 +110,7 @@ fn scores_distances_and_completed_cells() {
     let mut work = RowWork::new(features);
     for i in 0..n {
         let mut own = vec![0.0; 2];
-        let state =
-            step.run_with_states(table.row(i), &states[i * features..(i + 1) * features], &mut work, &mut own);
+        let state = step.run_with_states(table.row(i), &states[i * features..(i + 1) * features], &mut work, &mut own);
         let mut repaired = vec![0.0; features];
         step.repair(&work, &own, &mut repaired);
         completed.extend(repaired.iter().zip(&model.center).map(|(z, c)| z + c));
@@ -173,8 +172,7 @@ fn limits_cutoffs_and_univariate_mcd() {
     let n = table.rows();
     let h = majority(n, 2);
     assert_eq!(h as u64, case.meta["config"]["h"].as_u64().unwrap());
-    let columns: Vec<Vec<f64>> =
-        (0..table.columns()).map(|j| (0..n).map(|i| table[(i, j)]).collect()).collect();
+    let columns: Vec<Vec<f64>> = (0..table.columns()).map(|j| (0..n).map(|i| table[(i, j)]).collect()).collect();
     let limits: Vec<f64> = columns.iter().map(|column| distance_limit(column, h)).collect();
     case.expect("limit", &limits);
     let kept = |j: usize| columns[j].iter().map(|t| *t <= limits[j]).collect::<Vec<bool>>();

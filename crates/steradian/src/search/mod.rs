@@ -23,7 +23,7 @@ pub(crate) mod sample;
 pub(crate) mod student_steps;
 pub(crate) mod tables;
 
+pub(crate) use crate::screen::outlyingness::majority;
 pub(crate) use candidate::search;
 pub(crate) use found_model::Candidate;
-pub(crate) use crate::screen::outlyingness::majority;
 pub(crate) use sample::Sample;

@@ -80,15 +80,18 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         let states = compare(table, &step);
         let distances = states.distances();
         let floor = resolution_floor(&model.components, &stats.resolution).max(rounding);
-        let usable: Vec<f64> =
-            states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
-        let mut row_cutoff =
-            if usable.len() > d + 2 { kept_limit(&usable, h.min(usable.len()), polish.skew, floor) } else { f64::INFINITY };
+        let usable: Vec<f64> = states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
+        let mut row_cutoff = if usable.len() > d + 2 {
+            kept_limit(&usable, h.min(usable.len()), polish.skew, floor)
+        } else {
+            f64::INFINITY
+        };
         kept = states.rows.iter().map(|row| !row.unusable && row.distance <= row_cutoff).collect();
         if kept.iter().filter(|kept| **kept).count() < d + 2 {
             kept = vec![false; n];
             smallest(&distances, h).into_iter().for_each(|i| kept[i] = true);
-            row_cutoff = distances.iter().zip(&kept).filter(|(_, kept)| **kept).fold(0.0, |m, (od, _)| f64::max(m, *od));
+            row_cutoff =
+                distances.iter().zip(&kept).filter(|(_, kept)| **kept).fold(0.0, |m, (od, _)| f64::max(m, *od));
         }
         let late = polish.last && round + 1 >= LEAST_ROUNDS;
         let steps = Steps {

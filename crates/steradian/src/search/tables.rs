@@ -42,7 +42,8 @@ pub(crate) fn compare(table: &Matrix, step: &RowStep<'_>) -> RowStates {
         .zip(table.data().par_chunks(TASK_ROWS * features))
         .flat_map_iter(|((scores, cells), values)| {
             let mut work = RowWork::new(features);
-            let rows = values.chunks_exact(features).zip(scores.chunks_exact_mut(d)).zip(cells.chunks_exact_mut(features));
+            let rows =
+                values.chunks_exact(features).zip(scores.chunks_exact_mut(d)).zip(cells.chunks_exact_mut(features));
             rows.map(|((row, scores), cells)| {
                 let state = step.run(row, &mut work, scores);
                 cells.copy_from_slice(&work.states);

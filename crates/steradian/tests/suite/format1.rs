@@ -29,7 +29,8 @@ fn files_of_format_1_give_the_same_scores_and_are_written_as_format_2() {
         for (found, expected) in scores.data().iter().zip(floats(&expected["scores"])) {
             assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{name}: {found} and {expected}");
         }
-        let flags: Vec<&str> = model.diagnose(&source, &runner, CutoffKind::New).unwrap().iter().map(|d| d.flag.name()).collect();
+        let flags: Vec<&str> =
+            model.diagnose(&source, &runner, CutoffKind::New).unwrap().iter().map(|d| d.flag.name()).collect();
         assert_eq!(
             flags,
             expected["flags"].as_array().unwrap().iter().map(|f| f.as_str().unwrap()).collect::<Vec<_>>()

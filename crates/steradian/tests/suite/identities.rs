@@ -2,8 +2,8 @@
 
 use crate::common::{TestRandom, difference, fit, orthonormalize, product, sine, source};
 use proptest::prelude::*;
-use steradian::model::CutoffKind;
 use steradian::config::{Cone, Cosine, Screen};
+use steradian::model::CutoffKind;
 use steradian::{Center, Config, Matrix, Method, Model, SliceSource, Solver, Source};
 
 fn angular_methods() -> [Method; 3] {
