@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
-use steradian::model::CutoffKind;
 use steradian::config::{Missing, Scaling};
 use steradian::data::{Block, BlockData, Rows};
+use steradian::model::CutoffKind;
 use steradian::{Config, Local, Method, Model, Result, SliceSource};
 use steradian_clips::{ClipStatistics, Separator, with_clip_statistics};
 
@@ -67,7 +67,10 @@ pub fn seeds() -> Vec<(String, Vec<u8>)> {
         ("former-given.safetensors", &include_bytes!("../../../steradian/tests/data/format1/given.safetensors")[..]),
         ("former-tae.safetensors", &include_bytes!("../../../steradian/tests/data/format1/tae.safetensors")[..]),
         ("former-sine.safetensors", &include_bytes!("../../../steradian/tests/data/format2/sine.safetensors")[..]),
-        ("former-cleaned.safetensors", &include_bytes!("../../../steradian/tests/data/format2/cleaned.safetensors")[..]),
+        (
+            "former-cleaned.safetensors",
+            &include_bytes!("../../../steradian/tests/data/format2/cleaned.safetensors")[..],
+        ),
     ];
     let former = former.into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
     let clip = clip.into_iter().map(|bytes| ("clip.safetensors".to_owned(), bytes));
