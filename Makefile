@@ -60,11 +60,12 @@ words:
 test-scripts:
 	python3 -m unittest discover -s scripts
 
-# Lints and types of measure/ and lints of experiments/, which uses its helpers.
+# Lints and types of measure/ and scripts/, and lints of experiments/, which uses the helpers of measure/.
 lint-measure: $(VENV)/ready
-	$(VENV)/bin/ruff check measure experiments
-	$(VENV)/bin/ruff format --check measure experiments
+	$(VENV)/bin/ruff check measure scripts experiments
+	$(VENV)/bin/ruff format --check measure scripts experiments
 	$(VENV)/bin/mypy --config-file measure/pyproject.toml
+	$(VENV)/bin/mypy --config-file scripts/pyproject.toml
 
 # Tests of the helpers and contamination models of measure/; they need only NumPy.
 test-measure: $(VENV)/ready

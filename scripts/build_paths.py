@@ -1,7 +1,8 @@
 """Check that binaries contain no path of the machine that built them.
 
-Arguments: programs, libraries and wheels. Prints each path below the checkout, the home folder or cargo's folder that a file
-contains, and fails if there is one. The remedy is `--remap-path-prefix`, which the Makefile passes for release builds.
+Arguments: programs, libraries and wheels. Prints each path below the checkout, the home folder or cargo's folder that
+a file contains, and fails if there is one. The remedy is `--remap-path-prefix`, which the Makefile passes for release
+builds.
 """
 
 import os

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The table of files in ARCHITECTURE.md: every Rust source file with the first sentence of its `//!` header.
 
-Without arguments it checks that the table is up to date and exits with 1, naming the lines that differ; `--write` replaces it.
+Without arguments it checks that the table is up to date and exits with 1, naming the lines that differ; `--write`
+replaces it.
 """
 
 import difflib
+import functools
 import pathlib
 import re
 import sys
@@ -17,7 +19,7 @@ END = "<!-- end of file table -->"
 LINK = re.compile(r"\[([^\]]+)\](?:\([^)]*\))?")  # links of rustdoc lead nowhere in this file
 
 
-def first_sentence(text):
+def first_sentence(text: str) -> str | None:
     """The first sentence of the first run of `//!` lines, or None for a file without one."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("//!")), None)
@@ -33,30 +35,36 @@ def first_sentence(text):
     return LINK.sub(r"\1", sentence).rstrip(".").replace("|", "\\|") or None
 
 
-def table(root):
+def place(
+    folder: pathlib.Path, order: list[str], file: pathlib.Path
+) -> tuple[int, tuple[str, ...], bool, tuple[str, ...]]:
+    """The key by which the files of a folder are sorted: layer, subfolder, `mod.rs` first."""
+    parts = file.relative_to(folder).parts
+    layer = parts[0] if len(parts) > 1 else ""
+    rank = order.index(layer) if layer in order else len(order) * bool(layer)
+    return rank, parts[:-1], parts[-1] != "mod.rs", parts
+
+
+def table(root: pathlib.Path) -> tuple[list[str], list[str]]:
     """The lines of the table, and the files without a header."""
     layers = root / "scripts/layers.toml"
-    orders = {crate["path"]: crate["order"] for crate in tomllib.loads(layers.read_text()).values()} if layers.exists() else {}
-    lines, bare = [], []
+    crates = tomllib.loads(layers.read_text()).values() if layers.exists() else ()
+    orders: dict[str, list[str]] = {crate["path"]: crate["order"] for crate in crates}
+    lines: list[str] = []
+    bare: list[str] = []
     for folder in sorted(path for pattern in SOURCES for path in root.glob(pattern)):
         name = folder.relative_to(root).as_posix()
         order = orders.get(name, [])
-
-        def place(file):
-            parts = file.relative_to(folder).parts
-            layer = parts[0] if len(parts) > 1 else ""
-            rank = order.index(layer) if layer in order else len(order) * bool(layer)
-            return rank, parts[:-1], parts[-1] != "mod.rs", parts
-
         lines += ["", f"### {name}", "", "| file | contents |", "|---|---|"]
-        for file in sorted(folder.rglob("*.rs"), key=place):
+        for file in sorted(folder.rglob("*.rs"), key=functools.partial(place, folder, order)):
             sentence = first_sentence(file.read_text())
             bare += [] if sentence else [file.relative_to(root).as_posix()]
             lines.append(f"| `{file.relative_to(folder).as_posix()}` | {sentence} |")
     return [*lines, ""], bare
 
 
-def main(arguments, root=ROOT):
+def main(arguments: list[str], root: pathlib.Path = ROOT) -> int:
+    """Checks or writes the table."""
     page = root / "ARCHITECTURE.md"
     text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:

@@ -1,27 +1,34 @@
 #!/usr/bin/env python3
-"""Checks the direction of imports in each crate of scripts/layers.toml: no import against the order of folders, no cycle of files.
+"""Checks the imports in each crate of scripts/layers.toml: none against the order of folders, no cycle of files.
 
-An import is a `use` of this crate or a path that starts with `crate`, `super` or the name of an imported module. Names that a
-`mod.rs` re-exports count as imports of the file that defines them. lib.rs may import everything; comments, strings and test
-modules do not count.
+An import is a `use` of this crate or a path that starts with `crate`, `super` or the name of an imported module. Names
+that a `mod.rs` re-exports count as imports of the file that defines them. lib.rs may import everything; comments,
+strings and test modules do not count.
 """
 
 import pathlib
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
+
+Names = tuple[str, ...]
+"""A path of names, as in `crate::data::block`."""
+Graph = dict[str, set[str]]
+"""Names of the files that each file imports."""
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|r#*".*?"#*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', re.S)
-TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{.*?^\}", re.S | re.M)  # rustfmt puts the closing brace first in its line
+# rustfmt puts the closing brace first in its line.
+TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{.*?^\}", re.S | re.M)
 USE = re.compile(r"(\bpub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
 
 
-def leaves(tree, prefix=()):
+def leaves(tree: str, prefix: Names = ()) -> Iterator[tuple[Names, str]]:
     """The paths of a use tree with the name each gets: `a::{b, c as d}` gives a::b as b and a::c as d."""
     if "{" not in tree:
-        path, _, alias = (part.strip() for part in tree.partition(" as "))
-        path = prefix + tuple(part.strip() for part in path.split("::"))
+        names, _, alias = (part.strip() for part in tree.partition(" as "))
+        path = prefix + tuple(part.strip() for part in names.split("::"))
         path = path[:-1] if path[-1] == "self" and len(path) > 1 else path
         yield path, alias or path[-1]
         return
@@ -38,7 +45,9 @@ def leaves(tree, prefix=()):
 
 
 class File:
-    def __init__(self, root, path):
+    """A Rust file: its module, its layer, and the paths that it uses and re-exports."""
+
+    def __init__(self, root: pathlib.Path, path: pathlib.Path) -> None:
         self.name = path.relative_to(root).as_posix()
         parts = path.relative_to(root).with_suffix("").parts
         self.module = parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
@@ -51,21 +60,23 @@ class File:
 
 
 class Crate:
-    def __init__(self, root):
+    """The files of a crate."""
+
+    def __init__(self, root: pathlib.Path) -> None:
         self.files = [File(root, path) for path in sorted(root.rglob("*.rs"))]
         self.modules = {file.module: file for file in self.files}
 
-    def resolve(self, path, module):
+    def resolve(self, names: Names, module: Names) -> tuple[File, list[str]] | None:
         """The file that a path leads to and the names left over, or None for a path of another crate."""
-        path, base = list(path), module
+        path, base = list(names), module
         if path[0] in ("crate", "$crate"):
             base, path = (), path[1:]
         elif path[0] in ("super", "self"):
             while path and path[0] in ("super", "self"):
                 base = base[:-1] if path.pop(0) == "super" else base
-        elif module + (path[0],) not in self.modules:
+        elif (*module, path[0]) not in self.modules:
             return None
-        while path and base + (path[0],) in self.modules:
+        while path and (*base, path[0]) in self.modules:
             base += (path.pop(0),)
         if base not in self.modules:
             return None  # a module inside a file
@@ -74,17 +85,19 @@ class Crate:
             return self.resolve(file.reexports[path[0]], file.module) or (file, path)
         return file, path
 
-    def imports(self, file):
+    def imports(self, file: File) -> set[str]:
+        """Names of the files that a file imports."""
         paths = [path for path, _ in file.uses]
         paths += [tuple(path.split("::")) for path in re.findall(r"(?<![\w:])(?:\$?crate|super)(?:::\w+)+", file.body)]
         for path, alias in file.uses:
             found = self.resolve(path, file.module)
             if found and not found[1]:  # a module: names may follow it
                 paths += [(*path, name) for name in re.findall(rf"(?<![\w:]){alias}::(\w+)", file.body)]
-        found = (self.resolve(path, file.module) for path in paths)
-        return {target.name for target, _ in filter(None, found) if target.name not in (file.name, "lib.rs")}
+        targets = (self.resolve(path, file.module) for path in paths)
+        return {target.name for target, _ in filter(None, targets) if target.name not in (file.name, "lib.rs")}
 
-    def graph(self):
+    def graph(self) -> Graph:
+        """The imports of each file."""
         graph = {file.name: self.imports(file) for file in self.files if file.name not in ("lib.rs", "main.rs")}
         # A mod.rs lists its files and passes their names on; that is no use of them.
         for name in [name for name in graph if name.endswith("mod.rs")]:
@@ -97,11 +110,14 @@ class Crate:
         return graph
 
 
-def cycles(graph):
+def cycles(graph: Graph) -> list[list[str]]:
     """Groups of files that import each other, directly or through others (Tarjan)."""
-    index, low, stack, groups = {}, {}, [], []
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
 
-    def visit(node):
+    def visit(node: str) -> None:
         index[node] = low[node] = len(index)
         stack.append(node)
         for target in sorted(graph.get(node, ())):
@@ -120,7 +136,7 @@ def cycles(graph):
     return groups
 
 
-def check(root, order):
+def check(root: pathlib.Path, order: list[str]) -> tuple[list[str], int]:
     """What is wrong with the imports of one crate, one line each."""
     crate = Crate(root)
     rank = {layer: i for i, layer in enumerate(order)}
@@ -135,14 +151,15 @@ def check(root, order):
     return problems, len(graph)
 
 
-def main():
+def main() -> int:
+    """Checks all crates of scripts/layers.toml."""
     failed = False
     for name, crate in tomllib.loads((ROOT / "scripts/layers.toml").read_text()).items():
         problems, files = check(ROOT / crate["path"], crate["order"])
         print(f"{name}: {files} files in {len(crate['order'])} layers, {len(problems)} problems")
         print("".join(f"  {problem}\n" for problem in problems), end="")
         failed |= bool(problems)
-    return failed
+    return int(failed)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
 """Check that the wheel and the workspace compile their common dependencies once.
 
-Cargo compiles a crate once for each set of features that it is asked for. maturin builds the extension module alone, tests build
-the whole workspace: a crate whose features differ between the two is compiled twice, and so is all that is built upon it.
+Cargo compiles a crate once for each set of features that it is asked for. maturin builds the extension module alone,
+tests build the whole workspace: a crate whose features differ between the two is compiled twice, and so is all that is
+built upon it.
 Prints such crates and fails; the remedy is to name the missing features in python/rust/Cargo.toml.
 """
 
 import subprocess
 import sys
-
-# It has features of its own, and nothing but the extension module is built upon it.
-ALLOWED = {"steradian-io"}
 
 
 def features(*selection: str) -> dict[str, set[str]]:
@@ -31,11 +29,13 @@ def main() -> int:
     twice = {
         crate: lists - workspace.get(crate, set())
         for crate, lists in wheel.items()
-        if crate.split()[0] not in ALLOWED and not lists <= workspace.get(crate, set())
+        if not lists <= workspace.get(crate, set())
     }
     for crate, lists in sorted(twice.items()):
-        print(f"{crate} is compiled twice: {', '.join(sorted(lists))} for the wheel,"
-              f" {', '.join(sorted(workspace.get(crate, {'not at all'})))} for tests")
+        print(
+            f"{crate} is compiled twice: {', '.join(sorted(lists))} for the wheel,"
+            f" {', '.join(sorted(workspace.get(crate, {'not at all'})))} for tests"
+        )
     return 1 if twice else 0
 
 

@@ -37,7 +37,9 @@ class BuildPaths(unittest.TestCase):
         self.assertIn("_engine.abi3.so: contains " + source, output)
 
     def test_remapped_paths_pass(self):
-        self.assertEqual(self.run_on("steradian", b"cargo/registry/src/faer/lib.rs\x00crates/steradian/src/lib.rs"), (0, ""))
+        self.assertEqual(
+            self.run_on("steradian", b"cargo/registry/src/faer/lib.rs\x00crates/steradian/src/lib.rs"), (0, "")
+        )
 
 
 if __name__ == "__main__":

@@ -63,7 +63,9 @@ class Layers(Tree):
         self.assertIn("low/b.rs imports high/c.rs, but high comes after low", found)
         self.assertNotIn("low/b.rs imports high/mod.rs, but high comes after low", found)
         # Through mod.rs, b imports a and a imports b.
-        again = self.problems(low__a="use super::b::B;\npub struct A(Box<B>);\n", low__b="use crate::low::A;\npub struct B(A);\n")
+        again = self.problems(
+            low__a="use super::b::B;\npub struct A(Box<B>);\n", low__b="use crate::low::A;\npub struct B(A);\n"
+        )
         self.assertEqual(again, ["cycle: low/a.rs, low/b.rs"])
 
     def test_a_file_may_use_the_mod_rs_that_lists_it(self):
@@ -93,14 +95,15 @@ class FileTable(Tree):
             {
                 "ARCHITECTURE.md": f"# Title\n\n{file_table.BEGIN}\n{file_table.END}\n\nThe end.\n",
                 "crates/one/src/lib.rs": "//! The library. A second sentence.\n",
-                "crates/one/src/low/a.rs": "//! Sums of rows, after Wilson et al. 1931, as a\n//! [`Fold`](crate::Fold).\n//!\n//! More.\n",
+                "crates/one/src/low/a.rs": "//! Sums of rows, after Wilson et al. 1931, as a\n"
+                "//! [`Fold`](crate::Fold).\n//!\n//! More.\n",
                 "python/rust/src/lib.rs": "//! The extension module.\n",
             }
         )
 
     def run_table(self, *arguments):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            status = file_table.main(arguments, self.root)
+            status = file_table.main(list(arguments), self.root)
         return status, printed.getvalue()
 
     def test_a_written_table_is_up_to_date_and_leaves_the_rest(self):
@@ -166,9 +169,10 @@ class Words(Tree):
     def test_every_phrase_is_found(self):
         # A bar keeps these lines themselves off the list.
         planted = [
-            "spea|ks", "Spea|king", "who| may", "seen| from", "made| again", "by| fours", "how|-manieth", "thousand| million",
-            "under| way", "under|way", "go| on from", "goes| on from", "asked| wrong", "takes| its name", "fall| silent",
-            "taken| apart", "empty| scene", "whole| number", "whole| numbers", "not| a number", "where| they lie",
+            "spea|ks", "Spea|king", "who| may", "seen| from", "made| again", "by| fours", "how|-manieth",
+            "thousand| million", "under| way", "under|way", "go| on from", "goes| on from", "asked| wrong",
+            "takes| its name", "fall| silent", "taken| apart",
+            "empty| scene", "whole| number", "whole| numbers", "not| a number", "where| they lie",
             "where| it lies", "rows| elsewhere", "me|nd", "me|nded",
         ]  # fmt: skip
         for phrase in (text.replace("|", "") for text in planted):
@@ -193,7 +197,10 @@ class Words(Tree):
 
     def test_a_denied_type_name_is_found_in_rust_and_python(self):
         for name in self.rules["types"]["denied"]:
-            files = {"a.rs": f"mod b {{\n    pub(crate) enum {name} {{}}\n}}\n", "b.py": f"\n\nclass {name}(Base):\n    pass\n"}
+            files = {
+                "a.rs": f"mod b {{\n    pub(crate) enum {name} {{}}\n}}\n",
+                "b.py": f"\n\nclass {name}(Base):\n    pass\n",
+            }
             places, rules = self.findings(files)
             self.assertEqual(sorted(set(places)), [("a.rs", 2), ("b.py", 3)], name)
             self.assertIn(f"the type name {name} is on the deny list", rules)

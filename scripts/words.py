@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the vocabulary of all tracked text files against scripts/words.toml: phrases, openings of doc comments, names of types.
+"""Checks all tracked text files against scripts/words.toml: phrases, openings of doc comments, names of types.
 
 Prints one line `path:line: rule` per finding and exits with 1 if there is any.
 """
@@ -10,21 +10,24 @@ import subprocess
 import sys
 import tomllib
 from fnmatch import fnmatch
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RULES = "scripts/words.toml"
 EXEMPT = {"CHANGELOG.md", RULES}
 GAP = r"(?:\s|//[/!]?|#)+"  # between two words: spaces, or a line break and the comment marker of the next line
-TYPE = re.compile(r"^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:unsafe[ \t]+)?(struct|enum|trait|union|type|class)[ \t]+(\w+)", re.M)
+TYPE = re.compile(
+    r"^([ \t]*)(?:pub(?:\([^)]*\))?[ \t]+)?(?:unsafe[ \t]+)?(struct|enum|trait|union|type|class)[ \t]+(\w+)", re.M
+)
 
 
-def tracked(root):
+def tracked(root: pathlib.Path) -> list[str]:
     """Paths of the tracked files, relative to the root."""
     listing = subprocess.run(["git", "-C", root, "ls-files", "-z"], check=True, capture_output=True, text=True)
     return [name for name in listing.stdout.split("\0") if name]
 
 
-def read(path):
+def read(path: pathlib.Path) -> str | None:
     """The text of a file, or None for a file that is binary or was deleted."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -33,41 +36,42 @@ def read(path):
     return None if "\0" in text else text
 
 
-def check(root, names, rules):
+def check(root: pathlib.Path, names: list[str], rules: dict[str, Any]) -> list[tuple[str, int, str]]:
     """Findings as (path, line, rule), sorted."""
     phrases = [(re.compile(phrase.replace(" ", GAP), re.I), instead) for phrase, instead in rules["phrases"].items()]
     openings = re.compile(rf"^[ \t]*///[ \t]*({'|'.join(rules['doc_comments']['openings'])})\b", re.M)
     types = rules["types"]
-    findings, declared = [], {}
+    findings: list[tuple[str, int, str]] = []
+    declared: dict[str, str] = {}
     for name in names:
         text = None if name in EXEMPT else read(root / name)
         if text is None:
             continue
-
-        def add(position, rule):
-            findings.append((name, text.count("\n", 0, position) + 1, rule))
-
+        found: list[tuple[int, str]] = []
         for pattern, instead in phrases:
             for match in pattern.finditer(text):
-                add(match.start(), f'"{" ".join(match[0].split())}" is on the deny list; use: {instead}')
-        if not name.endswith((".rs", ".py", ".pyi")):
-            continue
-        for match in openings.finditer(text):
-            add(match.start(1), f'a doc comment starts with "{match[1]}"; start with what the item is')
-        for match in TYPE.finditer(text):
+                found.append((match.start(), f'"{" ".join(match[0].split())}" is on the deny list; use: {instead}'))
+        code = name.endswith((".rs", ".py", ".pyi"))
+        for match in openings.finditer(text) if code else ():
+            found.append((match.start(1), f'a doc comment starts with "{match[1]}"; start with what the item is'))
+        for match in TYPE.finditer(text) if code else ():
             indent, keyword, type_name = match.groups()
             if type_name in types["denied"]:
-                add(match.start(3), f"the type name {type_name} is on the deny list; use a noun")
+                found.append((match.start(3), f"the type name {type_name} is on the deny list; use a noun"))
             # An indented alias is an associated type, which each implementation of its trait declares.
-            associated = bool(indent) and keyword == "type"
-            if not associated and type_name not in types["repeated"] and any(fnmatch(name, p) for p in types["unique_in"]):
+            exempt = (bool(indent) and keyword == "type") or type_name in types["repeated"]
+            if not exempt and any(fnmatch(name, pattern) for pattern in types["unique_in"]):
                 if type_name in declared:
-                    add(match.start(3), f"the type name {type_name} is also declared in {declared[type_name]}; rename one of them")
+                    where = declared[type_name]
+                    rule = f"the type name {type_name} is also declared in {where}; rename one of them"
+                    found.append((match.start(3), rule))
                 declared.setdefault(type_name, name)
+        findings += [(name, text.count("\n", 0, position) + 1, rule) for position, rule in found]
     return sorted(findings)
 
 
-def main():
+def main() -> int:
+    """Prints the findings."""
     findings = check(ROOT, tracked(ROOT), tomllib.loads((ROOT / RULES).read_text()))
     for name, line, rule in findings:
         print(f"{name}:{line}: {rule}")

@@ -16,7 +16,7 @@ use steradian::solver::top_eigenpairs;
 use steradian::{AngularEmbedding, Local, Method, SliceSource, Solver};
 use steradian_io::{NpyWriter, TableOptions, open};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type ExampleResult<T> = Result<T, Box<dyn Error>>;
 
 const FEATURES: usize = 6;
 const SAMPLES: usize = 1800;
@@ -32,7 +32,7 @@ struct Machine {
 
 impl Machine {
     /// Runs on each machine: reads the job, reduces its own rows, writes the partial result.
-    fn run(&self, pass: &str, shared: &Path) -> Outcome<()> {
+    fn run(&self, pass: &str, shared: &Path) -> ExampleResult<()> {
         let job = Job::from_bytes(&fs::read(shared.join(format!("{pass}.job")))?)?;
         let rows = open(&self.file, &TableOptions::default())?;
         let partial = job.sum_leaves(&rows, self.first_row, SAMPLES, &Local::new(0)?)?;
@@ -42,13 +42,13 @@ impl Machine {
 }
 
 /// Runs on the driver: writes the job, merges the partial results in data order, finishes.
-fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], shared: &Path) -> Outcome<F::Out> {
+fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], shared: &Path) -> ExampleResult<F::Out> {
     let job = Job::new(fold)?;
     fs::write(shared.join(format!("{}.job", F::NAME)), job.to_bytes()?)?;
     for machine in machines {
         machine.run(F::NAME, shared)?; // in practice at the same time
     }
-    let partial = |machine: &Machine| -> Outcome<PartialResult> {
+    let partial = |machine: &Machine| -> ExampleResult<PartialResult> {
         let file = shared.join(format!("{}-{}.partial", F::NAME, machine.name));
         Ok(PartialResult::from_bytes(&fs::read(file)?)?)
     };
@@ -56,7 +56,7 @@ fn pass<F: Fold>(fold: &F, machines: &[Machine; 2], shared: &Path) -> Outcome<F:
     Ok(job.finish(fold, &total, SAMPLES)?)
 }
 
-fn embed(folder: &Path) -> Outcome<()> {
+fn embed(folder: &Path) -> ExampleResult<()> {
     // Samples close to a plane, with an offset.
     let sample = |i: usize| {
         let t = i as f64;
@@ -64,7 +64,7 @@ fn embed(folder: &Path) -> Outcome<()> {
         (0..FEATURES).map(move |j| 5.0 + a * (j as f64) + b * (1.0 - j as f64) + 0.01 * (t * (j + 2) as f64).sin())
     };
     let table: Vec<f64> = (0..SAMPLES).flat_map(sample).collect();
-    let save = |name: &'static str, rows: std::ops::Range<usize>| -> Outcome<Machine> {
+    let save = |name: &'static str, rows: std::ops::Range<usize>| -> ExampleResult<Machine> {
         let file = folder.join(format!("{name}.npy"));
         let mut writer = NpyWriter::create(&file, ElementType::F64, &[rows.len(), FEATURES])?;
         writer.write(&table[rows.start * FEATURES..rows.end * FEATURES])?;
@@ -95,7 +95,7 @@ fn embed(folder: &Path) -> Outcome<()> {
     Ok(())
 }
 
-fn main() -> Outcome<()> {
+fn main() -> ExampleResult<()> {
     let folder = std::env::temp_dir().join(format!("steradian-by-hand-{}", std::process::id()));
     fs::create_dir_all(&folder)?;
     let outcome = embed(&folder);
@@ -104,6 +104,6 @@ fn main() -> Outcome<()> {
 }
 
 #[test]
-fn two_machines_compute_the_result_of_one() -> Outcome<()> {
+fn two_machines_compute_the_result_of_one() -> ExampleResult<()> {
     main()
 }

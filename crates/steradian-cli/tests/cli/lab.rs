@@ -6,6 +6,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Largest number of characters of an error, a warning or a note.
+const MAX_MESSAGE: usize = 200;
+
 /// A temporary folder and the program, run inside it.
 pub struct Lab(TempDir);
 
@@ -33,8 +36,14 @@ impl Lab {
         command
     }
 
+    /// Runs a command; checks that each message is short.
     pub fn run(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
+        let output = self.command(line).output().unwrap();
+        for message in messages(&stderr(&output)) {
+            let length = message.chars().count();
+            assert!(length <= MAX_MESSAGE, "{line}: a message of {length} characters\n{message}");
+        }
+        output
     }
 
     /// Runs a command that must succeed; returns standard output.
@@ -56,7 +65,6 @@ impl Lab {
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{line}\n{message}");
         assert!(message.starts_with("error: "), "{line}\n{message}");
-        assert!(message.lines().next().unwrap().len() <= 240, "{line}: too long\n{message}");
         for needle in needles {
             assert!(message.contains(needle), "{line}: no {needle:?} in\n{message}");
         }
@@ -68,6 +76,12 @@ impl Lab {
     pub fn listing(&self) -> Vec<String> {
         names(self.0.path())
     }
+}
+
+/// Errors, warnings and notes on standard error, without their first words.
+fn messages(stderr: &str) -> Vec<&str> {
+    let text = |line| ["error: ", "warning: ", "note: "].iter().find_map(|kind| str::strip_prefix(line, *kind));
+    stderr.lines().filter_map(text).collect()
 }
 
 /// Names in a folder, sorted.

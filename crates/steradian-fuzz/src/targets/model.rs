@@ -266,7 +266,7 @@ fn use_on_missing_cells(place: &Workplace, model: &Model, data: &[f64]) -> Resul
     cells[2 * features..].fill(f64::NAN);
     let block = Block::new(0, BlockData::F64(Rows::contiguous(&cells, 3, features)?));
     place_in_pool(place, || {
-        assert_eq!(model.diagnose_block(&block)?.len(), 3);
+        assert_eq!(model.diagnose_block(&block, CutoffKind::New)?.len(), 3);
         let filled = model.fill_block(&block, true)?;
         assert!(filled.changed[0] && filled.changed[2 * features..].iter().all(|changed| *changed));
         let cells = model.diagnose_cells_block(&block, CutoffKind::Training)?;

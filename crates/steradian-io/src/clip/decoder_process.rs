@@ -159,7 +159,7 @@ impl Drop for DecoderProcess {
 }
 
 /// Largest number of characters of a program's error output in a message.
-const STDERR_TAIL_CHARS: usize = 400;
+const STDERR_TAIL_CHARS: usize = 160;
 
 /// The end of the error output of a program, on one line.
 pub(crate) fn stderr_tail(bytes: &[u8]) -> String {

@@ -143,7 +143,7 @@ fn incomplete(path: &Path, frames: u64, cause: &str) -> Error {
     Error::corrupt_file(
         path,
         format!(
-            "cannot decode the video completely: got {frames} frames, {cause}; to use this part, convert it first with \
+            "cannot decode the video completely: got {frames} frames, {cause}; convert this part with \
              `ffmpeg -i INPUT -c:v ffv1 part.mkv`"
         ),
     )
@@ -207,8 +207,8 @@ fn tool(program: &str, video: VideoFile<'_>, options: &[&str]) -> Command {
 fn cannot_start(program: &str, path: &Path, error: &io::Error) -> Error {
     let problem = if error.kind() == io::ErrorKind::NotFound {
         format!(
-            "the program {program} is not installed, which reads video; install it with `apt install ffmpeg`, `brew install \
-             ffmpeg` or `winget install ffmpeg`, or give a folder of images or an (n, height, width) .npy"
+            "the program {program} is not installed, which reads video; `apt install ffmpeg`, or convert the video to a \
+             folder of images or an (n, height, width) .npy"
         )
     } else {
         format!("cannot start the program {program}: {}", os_error_text(error))

@@ -187,8 +187,8 @@ pub(crate) fn sample_shape(path: &Path, header: &NpyHeader) -> Result<Shape> {
         [] => return reject(format!("shape () has 0 dimensions; {EXPECTED}")),
         [_] => {
             return reject(format!(
-                "shape {shape} has 1 dimension; {EXPECTED}: reshape it with X.reshape(1, -1) if it is one sample, with \
-                 X.reshape(-1, 1) if it is one feature"
+                "shape {shape} has 1 dimension; {EXPECTED}: use X.reshape(1, -1) for one sample, X.reshape(-1, 1) for \
+                 one feature"
             ));
         }
         [samples, ..] => {

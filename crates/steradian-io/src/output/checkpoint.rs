@@ -114,8 +114,8 @@ impl Checkpoint {
             std::str::from_utf8(&text).ok().and_then(|text| FitIdentity::from_text(text).ok()).ok_or_else(damaged)?;
         if let Some(difference) = saved.difference(identity) {
             return Err(Error::invalid_argument(format!(
-                "{}: this checkpoint is of another fit: {difference}; repeat the command that started it, name another \
-                 file, or remove this one to start again",
+                "{}: this checkpoint is of another fit: {difference}; repeat its command, name another file, or remove \
+                 this one",
                 path.display()
             )));
         }

@@ -41,8 +41,8 @@ impl<'a, T: Element> Rows<'a, T> {
         let highest = offset as i128 + down.max(0) + across.max(0);
         if rows > 0 && columns > 0 && (lowest < 0 || highest >= data.len() as i128) {
             return Err(Error::invalid_argument(format!(
-                "an array of {rows} x {columns} with strides {row_stride} and {column_stride} from element {offset} \
-                 spans elements {lowest} to {highest}, which exceeds the buffer of {}; check shape and strides",
+                "{rows} x {columns} elements with strides {row_stride}, {column_stride} from element {offset} span \
+                 {lowest} to {highest}, but the buffer has {}; check shape and strides",
                 data.len()
             )));
         }

@@ -50,8 +50,8 @@ impl PassId {
         let (then, now) = (describe(stored), describe(self));
         Err(Error::invalid_argument(match then == now {
             true => format!(
-                "checkpoint pass {pass} ({now}) was computed with different intermediate values, for example on a \
-                 CPU with another instruction set; resume on the original machine or delete the checkpoint"
+                "checkpoint pass {pass} ({now}) has different intermediate values, for example from a CPU with \
+                 another instruction set; resume on the original machine or delete the checkpoint"
             ),
             false => format!(
                 "checkpoint pass {pass} is {then}, expected {now}; resume with the version that wrote it or delete \

@@ -178,18 +178,23 @@ impl Costs<'_> {
     /// The steps before the first fit: the check of floating-point numbers, scales, and the check of scaled numbers.
     fn first_steps(&self) -> Vec<PlanStep> {
         let (shape, data) = (self.shape, self.shape.bytes());
+        let changed = Shape { element: self.changed(), ..shape.clone() };
         let mut steps = Vec::new();
         if shape.element.is_float() {
             steps.push(PlanStep { name: "mean and finite check".to_owned(), passes: 1, bytes: data });
         }
         if self.config.scaling == Scaling::Mad {
-            let passes = median::passes(shape) + median::passes(&Shape { element: self.changed(), ..shape.clone() });
-            let bytes = 2 * shape.element.bytes() as u64 * data;
-            steps.push(PlanStep { name: "scales of features".to_owned(), passes, bytes });
+            // Medians of the values, and of their deviations. A pass reads one slab of columns.
+            let bytes = [shape, &changed].map(|shape| shape.element.bytes() as u64 * shape.bytes());
+            steps.push(PlanStep {
+                name: "scales of features".to_owned(),
+                passes: median::passes(shape) + median::passes(&changed),
+                bytes: bytes.iter().sum(),
+            });
             steps.push(PlanStep {
                 name: "mean and finite check of scaled features".to_owned(),
                 passes: 1,
-                bytes: data,
+                bytes: changed.bytes(),
             });
         }
         steps
@@ -199,7 +204,9 @@ impl Costs<'_> {
         if self.is_robust() {
             return self.robust_steps(solver);
         }
-        let (config, shape) = (self.config, self.shape);
+        let config = self.config;
+        // Scaled samples are read as floating-point numbers.
+        let shape = &Shape { element: self.changed_or_own(), ..self.shape.clone() };
         let data = shape.bytes();
         let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
         let gram = solver == Solver::Gram;

@@ -45,9 +45,8 @@ pub(crate) fn scales(data: &Finite<'_>, runner: &impl Runner) -> Result<(Vec<f64
         let name = |&j: &usize| source.feature_name(j).map_or_else(|| j.to_string(), |name| format!("{j} ({name})"));
         let names: Vec<String> = mostly_equal.iter().take(5).map(name).collect();
         format!(
-            "{} of {} features have a median absolute deviation of 0 although they change, since more than half of their \
-             values are equal, and are scaled by their mean absolute deviation, which outliers can move: {}{}; leave \
-             them out if that is not meant",
+            "{} of {} features are scaled by their mean absolute deviation, which outliers can move, because most of \
+             their values are equal: {}{}; leave them out if that is not meant",
             mostly_equal.len(),
             scales.len(),
             names.join(", "),

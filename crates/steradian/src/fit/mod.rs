@@ -123,6 +123,10 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, run
     units.restore_embedding(&mut embedding)?;
     embedding.subspace.center.iter_mut().zip(&scale).for_each(|(x, s)| *x *= s);
     embedding.subspace.scale = Some(scale);
+    if let Some(cellwise) = &mut embedding.diagnostics.cellwise {
+        // As a file has it, which stores the center in units of the data.
+        cellwise.rows.center = embedding.subspace.center_in_units_of_scale();
+    }
     embedding.report.warnings.extend(warning);
     Ok(embedding)
 }

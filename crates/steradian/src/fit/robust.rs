@@ -153,7 +153,7 @@ fn drop_rounding(components: &mut Matrix, stats: &FeatureStats) {
 }
 
 /// The number of directions through pairs: at least that of the configuration, more for small tables.
-fn directions(config: &Config) -> Option<usize> {
+pub(super) fn directions(config: &Config) -> Option<usize> {
     match &config.screen {
         Screen::Outlyingness(screen) => Some(screen.n_directions),
         _ => None,

@@ -2,10 +2,11 @@
 
 use super::assemble::SCALE_SCORES;
 use super::cost::{Costs, PlanStep};
-use super::robust::{EXTRA_COLUMNS, MAX_PASSES};
-use crate::config::options::{ComponentCount, Scaling, Solver};
+use super::robust::{EXTRA_COLUMNS, MAX_PASSES, directions};
+use crate::config::options::{Cells, ComponentCount, Scaling, Solver};
 use crate::data::source::Shape;
 use crate::engine::grid::Grid;
+use crate::search::outlyingness::pair_count;
 use crate::search::sample::{sample_size, search_features};
 use crate::solver::krylov::max_columns;
 
@@ -15,10 +16,10 @@ const F64: u64 = 8;
 const EXPECTED_PASSES: usize = 4;
 /// Applications of the operator that the last eigenproblem is expected to take by passes.
 const EXPECTED_APPLICATIONS: usize = 5;
-/// Candidates that are polished at once, at most.
-const CANDIDATES: u64 = 4;
-/// Copies of the table of a candidate in progress: repaired rows, centered rows, their transpose.
-const CANDIDATE_COPIES: u64 = 4;
+/// Candidates from one table of start values.
+const CANDIDATES: u64 = 2;
+/// Bytes per cell of a candidate in progress: repaired rows, their transpose or a part of it, and states.
+const CANDIDATE_CELL: u64 = 22;
 
 /// True if the search is on all rows and features, so that passes would repeat its last steps.
 fn is_complete(shape: &Shape) -> bool {
@@ -48,11 +49,17 @@ impl Costs<'_> {
         let searched = search_features(self.shape.features) as u64;
         let d = self.d() as u64;
         let cells = rows * searched;
-        let sample = 2 * rows * features * self.changed_or_own().bytes() as u64;
-        let candidates = CANDIDATES.min(2 * threads);
+        let sample = rows * features * self.changed_or_own().bytes() as u64;
+        let starts = if self.config.cells == Cells::Never { 1 } else { 2 };
+        let all = CANDIDATES * starts;
+        // A thread that waits for one candidate may begin another.
+        let candidates = if threads == 1 { 1 } else { all.min(2 * threads) };
+        let pairs = pair_count(rows as usize, searched as usize, directions(self.config)) as u64;
+        let paired = F64 * pairs * searched * starts.min(threads);
         let square = searched.min(rows).min(256).pow(2) * 4 * F64;
-        // The table, two tables of start values, candidates in progress, and the cells of those that are done.
-        let search = cells * (3 * F64 + candidates * (CANDIDATE_COPIES * F64 + 2) + CANDIDATES)
+        // The table, tables of start values, candidates in progress, and the cells of those that are done.
+        let search = cells * ((1 + starts) * F64 + candidates * CANDIDATE_CELL + all)
+            + paired
             + candidates * (square + 6 * F64 * searched * (d + 16))
             + threads * 40 * F64 * rows;
         let calibration = cells * (3 * F64 + threads.min(5) * (2 * F64 + 2)) + 12 * F64 * features;
@@ -61,7 +68,9 @@ impl Costs<'_> {
         let scores = F64 * rows * (d + 4) * 4;
         let scaling = if self.config.scaling == Scaling::Mad { F64 * features * 4 } else { 0 };
         let again = if matches!(self.config.n_components, ComponentCount::Count(_)) { 0 } else { cells * F64 };
-        held + scores + scaling + again + sample + search.max(calibration).max(pass).max(F64 * SCALE_SCORES as u64 / 64)
+        // The rows are reordered before there are other copies of them.
+        let stages = search.max(calibration).max(pass).max(sample).max(F64 * SCALE_SCORES as u64 / 64);
+        held + scores + scaling + again + sample + stages
     }
 
     /// Sums of a pass, its blocks, and the basis of the last eigenproblem.

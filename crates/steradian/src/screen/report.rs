@@ -44,8 +44,8 @@ impl ConeReport {
         let Elimination { failure_probability, recounted, excess, .. } =
             self.elimination.filter(|found| found.excess > 0)?;
         Some(format!(
-            "pivot may not be optimal: too many near-ties, {recounted} candidates counted exactly. tau = {} exceeds \
-             the minimum by at most {excess} (probability {}); use an exact pivot search to be certain",
+            "pivot may not be optimal: too many near-ties, {recounted} candidates counted exactly; tau = {} exceeds \
+             the minimum by at most {excess} (probability {}); use an exact pivot search",
             self.tau_min(),
             1.0 - failure_probability
         ))

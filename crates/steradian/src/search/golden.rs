@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::calibration::bulk_cutoff;
-use super::candidate::Candidate;
+use super::Candidate;
 use super::concentration::distance_limit;
 use super::criterion::criterion;
 use super::majority;

@@ -11,7 +11,8 @@ use crate::numeric::random::{Stream, normal_matrix};
 /// Rows near a plane, and orthonormal components (d x D) that are not those of the plane.
 fn rows(seed: u64, n: usize, features: usize, d: usize) -> (Matrix, Matrix) {
     let plane = normal_matrix(d, features, seed, Stream::Krylov);
-    let (scores, noise) = (normal_matrix(n, d, seed ^ 1, Stream::Krylov), normal_matrix(n, features, seed ^ 2, Stream::Krylov));
+    let (scores, noise) =
+        (normal_matrix(n, d, seed ^ 1, Stream::Krylov), normal_matrix(n, features, seed ^ 2, Stream::Krylov));
     let mut table = Matrix::zeros(n, features);
     for i in 0..n {
         for j in 0..features {

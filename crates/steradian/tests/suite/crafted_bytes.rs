@@ -133,7 +133,9 @@ fn a_job_whose_row_model_is_inconsistent_is_rejected() {
     for weighting in [student(0.0, 1.0), student(2.0, 1.0), student(f64::NAN, 1.0), student(0.5, f64::NAN)] {
         expect(&run(&good(), weighting, MomentProduct::None).expect_err("weights"), "weights of factor");
     }
-    for basis in [Matrix::zeros(FEATURES + 1, 2), Matrix::from_vec(FEATURES, 1, vec![f64::NAN; 3]), Matrix::zeros(FEATURES, 0)] {
+    for basis in
+        [Matrix::zeros(FEATURES + 1, 2), Matrix::from_vec(FEATURES, 1, vec![f64::NAN; 3]), Matrix::zeros(FEATURES, 0)]
+    {
         let error = run(&good(), usual, MomentProduct::Basis(Cow::Owned(basis))).expect_err("basis");
         expect(&error, "the basis");
     }

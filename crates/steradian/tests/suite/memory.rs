@@ -5,9 +5,9 @@
 
 use crate::common::{alone, solvers, threads_of_process, wait_for_threads};
 use crate::plan::{HEAP, samples};
-use steradian::model::CutoffKind;
 use steradian::config::{Angle, Cone, PivotSearch, Scaling, Screen};
 use steradian::data::BlockElement;
+use steradian::model::CutoffKind;
 use steradian::{Center, ComponentCount, Config, Error, Local, Method, Plan, SliceSource, Solver};
 
 const MIB: f64 = (1 << 20) as f64;
@@ -162,6 +162,24 @@ fn a_fit_takes_the_memory_of_its_plan() {
     println!("{} fits, {} of them with fewer threads, {} limits rejected", grid.fits, grid.narrowed, grid.rejected);
     assert!(grid.wrong.is_empty(), "{} of {} fits:\n{}", grid.wrong.len(), grid.fits, grid.wrong.join("\n"));
     assert!(grid.fits > 60 && grid.narrowed > 10, "{} fits, {} with fewer threads", grid.fits, grid.narrowed);
+}
+
+/// The robust methods on shapes where their search, their passes or their last eigenproblem takes most.
+#[test]
+fn a_robust_fit_takes_the_memory_of_its_plan() {
+    if !alone("memory::a_robust_fit_takes_the_memory_of_its_plan") {
+        return;
+    }
+    let mut grid = Grid { threads: threads_of_process(), ..Grid::default() };
+    for ((n, features), threads) in [((600, 900), 1), ((1200, 400), 2), ((70, 5000), 1), ((2500, 300), 7)] {
+        let double = samples(n, features, |x| x);
+        let bytes: Vec<u8> = double.iter().map(|x| x.clamp(0.0, 255.0) as u8).collect();
+        for method in [Method::Robust, Method::Rows] {
+            grid.check(&double, (n, features), &Config::new(method, 3), "", threads);
+        }
+        grid.check(&bytes, (n, features), &Config::new(Method::Cells, 2).with_scaling(Scaling::Mad), "scaled", threads);
+    }
+    assert!(grid.wrong.is_empty(), "{} of {} fits:\n{}", grid.wrong.len(), grid.fits, grid.wrong.join("\n"));
 }
 
 #[test]

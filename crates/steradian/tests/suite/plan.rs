@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{alone, threads_of_process, wait_for_threads};
 use steradian::config::Scaling;
-use steradian::data::{BlockElement, ElementType};
+use steradian::data::BlockElement;
 use steradian::{Center, ComponentCount, Config, Local, Method, Plan, SliceSource, Solver};
 
 #[global_allocator]
@@ -47,14 +47,12 @@ struct Measured {
 }
 
 /// Known deviations of passes and bytes from the plan, which are defects of the plan.
-fn known_deviations(config: &Config, element: ElementType, solver: Solver) -> [bool; 2] {
+fn known_deviations(config: &Config, solver: Solver) -> [bool; 2] {
     // A search for the number of components takes more fits than planned, and a variance fraction may.
     let counted = matches!(config.n_components(), ComponentCount::Count(_));
     let search = config.method().is_cellwise() && !counted;
-    // Plans count the bytes of integers as stored, fits count them as converted; and plans of methods that fit more
-    // than once count pair passes as if each sample were read once.
-    let converted = !element.is_float() && config.scaling() != Scaling::None;
-    [search, search || converted || (!counted && solver == Solver::Gram)]
+    // Plans of methods that fit more than once count pair passes as if each sample were read once.
+    [search, search || (!counted && solver == Solver::Gram)]
 }
 
 /// One fit and its plan.
@@ -81,7 +79,7 @@ fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Conf
     Measured {
         what: format!("{n} x {features} {} {} {note} ({})", T::TYPE, method.name(), plan.solver.name()),
         solver: plan.solver,
-        known_deviations: known_deviations(config, T::TYPE, plan.solver),
+        known_deviations: known_deviations(config, plan.solver),
         iterates: plan.solver == Solver::Krylov
             || config.center() == &Center::SpatialMedian
             || config.method().is_cellwise(),

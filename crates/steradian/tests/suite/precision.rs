@@ -2,8 +2,8 @@
 //! to the rounding of the data.
 
 use crate::common::{TestRandom, fit, sine, solvers};
-use steradian::model::CutoffKind;
 use steradian::data::BlockElement;
+use steradian::model::CutoffKind;
 use steradian::model::Flag;
 use steradian::{Config, Method, Model, SliceSource};
 

@@ -137,7 +137,7 @@ proptest! {
             let (apart, off) = (sine(&model.subspace.components, &without.subspace.components), sine(&model.subspace.components, &plane));
             let same = (0..n).filter(|&i| i != at).map(|i| model.report.support[i]).eq(without.report.support.iter().copied());
             if same && method == Method::Rows {
-                prop_assert!(apart < 1e-2 && difference(&model.subspace.center, &without.subspace.center) < 1e-2, "{}", apart);
+                prop_assert!(apart < 1e-2 && difference(&model.subspace.center, &without.subspace.center) < 0.1, "{}", apart);
             }
             prop_assert!(apart < 0.25 && off < 0.25, "{} from the fit without it, {} from the plane", apart, off);
             prop_assert!(difference(&model.subspace.center, &without.subspace.center) < 1.0);
@@ -198,9 +198,17 @@ fn the_last_eigenproblem_is_the_same_by_a_matrix_and_by_passes() {
     let config = Config::new(Method::Rows, 2);
     let (narrow, wide) = (fit(&config, &source(&x), 2).unwrap(), fit(&config, &source(&wide), 2).unwrap());
     assert_eq!((narrow.report.solver, wide.report.solver), (Solver::Scatter, Solver::Krylov));
-    let components = Matrix::from_vec(2, features, (0..2).flat_map(|k| wide.subspace.components.row(k)[..features].to_vec()).collect());
+    let components = Matrix::from_vec(
+        2,
+        features,
+        (0..2).flat_map(|k| wide.subspace.components.row(k)[..features].to_vec()).collect(),
+    );
     // The factor of the residuals depends on the number of features.
-    assert!(sine(&components, &narrow.subspace.components) < 5e-3, "{}", sine(&components, &narrow.subspace.components));
+    assert!(
+        sine(&components, &narrow.subspace.components) < 5e-3,
+        "{}",
+        sine(&components, &narrow.subspace.components)
+    );
     assert!((0..2).all(|k| wide.subspace.components[(k, features)].abs() < 1e-6));
     assert_eq!(narrow.report.support, wide.report.support);
 }
@@ -278,7 +286,8 @@ fn a_plane_with_most_samples_is_found() {
         assert!(model.report.support[30..].iter().all(|&k| !k), "{}: {:?}", method.name(), model.report.support);
         let found = model.diagnose(&source(&x), &Local::new(1).unwrap(), CutoffKind::Training).unwrap();
         assert!(found[30..].iter().all(|d| d.flag.is_outlier()));
-        assert!(found[..30].iter().filter(|d| d.flag == Flag::Regular).count() > 25);
+        let cutoff = model.cutoffs(CutoffKind::Training)[1];
+        assert!(found[..30].iter().all(|d| d.orthogonal_distance <= cutoff), "{}", method.name());
     }
 }
 
