@@ -55,7 +55,7 @@ const MANY_BAD: f64 = 0.2;
 const NAMED: usize = 5;
 
 /// A model of all features, with what the passes need.
-struct State {
+struct FitState {
     model: RowModel,
     row_cutoff: f64,
     /// Columns from which the next eigenproblem starts.
@@ -90,7 +90,7 @@ pub(super) fn fit_robust<R: Runner>(
     let all_features = chosen.len() == features;
     let fit_kappa = kappa(n, features, d);
     let mut state = if all_features {
-        State {
+        FitState {
             row_cutoff: candidate.row_cutoff,
             basis: candidate.basis.clone(),
             objective: candidate.objective.clone(),
@@ -232,7 +232,7 @@ fn named(features: &[usize], source: &dyn Source) -> String {
 }
 
 /// The state of a model of all features.
-fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<State> {
+fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<FitState> {
     let block = sample.block()?;
     let step = RowStep::new(&model);
     let states = crate::search::tables::compare_scores(&block, &step).0;
@@ -242,11 +242,11 @@ fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<State> {
     let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
     let row_cutoff = if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY };
     let basis = model.components.transposed();
-    Ok(State { model, row_cutoff, basis, objective: Vec::new() })
+    Ok(FitState { model, row_cutoff, basis, objective: Vec::new() })
 }
 
 /// Student steps over all rows, one per pass, until the components rest.
-fn run_passes<R: Runner>(state: &mut State, kappa: f64, source: &dyn Source, runner: &R) -> Result<()> {
+fn run_passes<R: Runner>(state: &mut FitState, kappa: f64, source: &dyn Source, runner: &R) -> Result<()> {
     let features = state.model.n_features();
     let d = state.model.n_components();
     if features > SCATTER_FEATURES {
@@ -361,7 +361,7 @@ fn maximum(mut model: RowModel, vectors: &Matrix, values: &[f64], moments: &RowM
 
 /// The operator of the repaired rows under a frozen model, over the sum of their weights.
 struct RepairedRows<'a, R> {
-    state: &'a State,
+    state: &'a FitState,
     weighting: RowWeighting,
     source: &'a dyn Source,
     runner: &'a R,
@@ -385,7 +385,7 @@ impl<R: Runner> Operator for RepairedRows<'_, R> {
 /// the sum over rows.
 fn last_eigenproblem<R: Runner>(
     config: &Config,
-    state: &State,
+    state: &FitState,
     kappa: f64,
     solver: Solver,
     data: &Finite<'_>,

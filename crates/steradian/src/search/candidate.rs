@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::concentration::{Start, concentrate};
+use super::concentration::{ConcentratedStart, concentrate};
 use super::criterion::is_better;
 use super::found_model::Candidate;
 use super::majority;
@@ -113,7 +113,7 @@ fn candidates(
 }
 
 /// Student steps on the rows near a start.
-fn student_start(table: &Matrix, near: Start) -> Result<PolishStart> {
+fn student_start(table: &Matrix, near: ConcentratedStart) -> Result<PolishStart> {
     let (n, features, size) = (table.rows(), table.columns(), near.components.rows());
     let rows: Vec<usize> = (0..n).filter(|&i| near.kept[i]).collect();
     let center = mean_of(table, &rows);

@@ -16,7 +16,7 @@ const KEPT: f64 = 2.5;
 
 /// Components (d x D) and the rows near them.
 #[derive(Debug, Clone)]
-pub(crate) struct Start {
+pub(crate) struct ConcentratedStart {
     pub components: Matrix,
     pub kept: Vec<bool>,
 }
@@ -35,7 +35,7 @@ pub(crate) fn kept_limit(distances: &[f64], h: usize, skew: bool, floor: f64) ->
 }
 
 /// Steps from h rows: their mean and components, then the h rows of least distance to these.
-pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<Start> {
+pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<ConcentratedStart> {
     let (n, features, h) = (table.rows(), table.columns(), half.len());
     let mut half = half.to_vec();
     let mut basis: Option<Matrix> = None;
@@ -65,7 +65,7 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
             if kept.iter().filter(|kept| **kept).count() < h {
                 smallest(&distances, h).into_iter().for_each(|i| kept[i] = true);
             }
-            return Ok(Start { components, kept });
+            return Ok(ConcentratedStart { components, kept });
         }
         half = smallest(&squares, h);
         basis = Some(found.vectors);
