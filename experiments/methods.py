@@ -35,8 +35,8 @@ OURS: dict[str, Method] = {
 
 
 def screened_ae(d: int) -> Any:
-    """The robust mode with the paper's squared cosines in place of sines."""
-    return AngularEmbedding(d, loss="squared_cosine")
+    """The paper's squared cosines of the samples that the outlyingness screen accepts."""
+    return AngularEmbedding(d, method="angular", screen="outlyingness")
 
 
 def tae(angle: float) -> Method:

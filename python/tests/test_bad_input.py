@@ -26,9 +26,10 @@ def with_cell(value: float, dtype: str = "float64") -> np.ndarray:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")])
 def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
+    model = AngularEmbedding(2, method="ae")
     with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
-        AngularEmbedding(2).fit(with_cell(value, dtype))
-    model = AngularEmbedding(2).fit(GOOD)
+        model.fit(with_cell(value, dtype))
+    model.fit(GOOD)
     for use in (model.transform, model.predict, model.diagnose, lambda X: model.transform(X, robust_scores=True)):
         with pytest.raises(ValueError, match=f"{word} at row 17, column 2"):
             use(with_cell(value, dtype))
@@ -53,7 +54,7 @@ def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
         (np.float64(3), ValueError, "Expected 2D array, got scalar array"),
         (np.zeros((2, 2, 2, 2)), ValueError, "Expected 2D array, got 4D array"),
         (np.ones((9, 4)), ValueError, "all 9 rows are equal"),
-        (np.ma.masked_greater(GOOD, 1), ValueError, "masked values"),
+        (np.ma.masked_greater(GOOD, 1), ValueError, "NaN at row"),
         (pd.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), ValueError, "column 'b' is not numeric; drop or encode it"),
         (pl.DataFrame({"a": [1.0, 2], "b": ["x", "y"]}), ValueError, "column 'b' is not numeric; drop or encode it"),
         (pd.DataFrame({"a": pd.arrays.SparseArray([0.0, 1])}), TypeError, "Sparse data was passed"),
@@ -81,17 +82,16 @@ def test_data_that_are_rejected(X: object, error: type[Exception], words: str) -
         ({"n_components": "all"}, "n_components = 'all' is not supported"),
         (
             {"method": "ppca"},
-            "method = 'ppca' is not supported; expected 'robust', 'cells', 'angular', 'ae', 'tae', 'pca'",
+            "method = 'ppca' is not supported; expected 'robust', 'rows', 'cells', 'angular', 'ae', 'tae', 'pca'",
         ),
         (
             {"center": "middle"},
             "center = 'middle' is not supported; expected 'mean', 'median', 'spatial_median', 'none'",
         ),
-        ({"center": [1.0, 2.0]}, "center has 2 values but the data have 4 features"),
+        ({"method": "ae", "center": [1.0, 2.0]}, "center has 2 values but the data have 4 features"),
         ({"center": np.eye(4)}, r"center has shape \(4, 4\)"),
         ({"screen": "box"}, "screen = 'box' is not supported; expected None, 'none', 'cone', 'outlyingness'"),
-        ({"loss": "absolute"}, "loss = 'absolute' is not supported; expected None, 'sine', 'squared_cosine'"),
-        ({"cells": "drop"}, "cells = 'drop' is not supported; expected None, 'always', 'never'"),
+        ({"cells": "drop"}, "cells = 'drop' is not supported; expected None, 'auto', 'always', 'never'"),
         ({"scaling": "std"}, "scaling = 'std' is not supported; expected 'none', 'mad'"),
         ({"cosine": "sign"}, "cosine = 'sign' is not supported; expected 'abs', 'signed'"),
         ({"ties": "first"}, "ties = 'first' is not supported; expected 'index', 'density'"),
@@ -148,9 +148,9 @@ def test_another_frame_in_scikit_learns_words() -> None:
     [
         ({"method": "ae", "max_angle": 30.0}, "max_angle = 30.0 requires a cone, which method = 'ae' does not have"),
         ({"method": "angular", "cosine": "signed"}, "cosine = 'signed' requires a cone, which method = 'angular'"),
-        ({"method": "robust", "ties": "density"}, "ties = 'density' requires a cone, which method = 'robust'"),
+        ({"method": "robust", "ties": "density"}, "ties = 'density' is not supported by method = 'robust'"),
         ({"method": "pca", "recenter": True}, "recenter = True requires a cone, which method = 'pca'"),
-        ({"method": "cells", "exact": True}, "exact = True requires a cone, which method = 'cells'"),
+        ({"method": "cells", "exact": True}, "exact = True is not supported by method = 'cells'"),
         (
             {"method": "tae", "screen": "none", "exact": True},
             "exact = True requires a cone, which method = 'tae' with screen = 'none' does not have; use method='tae'",
@@ -160,12 +160,8 @@ def test_another_frame_in_scikit_learns_words() -> None:
             "n_directions = 20 requires the outlyingness screen, which method = 'ae' does not have; use method",
         ),
         ({"method": "tae", "n_directions": 20}, "n_directions = 20 requires the outlyingness screen"),
-        (
-            {"method": "tae", "cells": "always"},
-            "cleaning of cells is not supported with a cone, which method = 'tae' has",
-        ),
+        ({"method": "tae", "cells": "always"}, "cells = 'always' is not supported by method = 'tae'"),
         ({"method": "pca", "screen": "cone"}, "screen = 'cone' is not supported by method = 'pca'"),
-        ({"method": "pca", "loss": "sine"}, "loss = 'sine' is not supported by method = 'pca'"),
         ({"method": "pca", "cells": "always"}, "cells = 'always' is not supported by method = 'pca'"),
     ],
 )
@@ -184,8 +180,8 @@ def test_unfitted_use(use: str) -> None:
 
 def test_a_failed_fit_leaves_nothing_of_an_earlier_one() -> None:
     estimator = AngularEmbedding(2).fit(GOOD)
-    with pytest.raises(ValueError, match="NaN"):
-        estimator.fit(with_cell(np.nan))
+    with pytest.raises(ValueError, match="inf"):
+        estimator.fit(with_cell(np.inf))
     assert not [name for name in vars(estimator) if name.endswith("_")]
     with pytest.raises(NotFittedError):
         estimator.transform(GOOD)

@@ -31,10 +31,13 @@ ESTIMATORS = [
     AngularEmbedding.paper(2),
     AngularEmbedding.paper(2, 85),
     AngularEmbedding(2, method="cells"),
+    AngularEmbedding(2, method="rows", missing="error"),
+    AngularEmbedding(2, missing="drop"),
     AngularEmbedding(2, method="angular", scaling="mad"),
     AngularEmbedding(2, method="pca"),
-    AngularEmbedding(2, robust_scores=True, screen="none"),
+    AngularEmbedding(2, method="angular", robust_scores=True, screen="outlyingness"),
     PCA(),
+    PCA(missing="use"),
     EMPCA(),
     EMPCA(on_sphere=True),
     GrassmannAverage(),
@@ -61,7 +64,7 @@ def test_copies_are_the_same(table: np.ndarray, again: object) -> None:
 
 
 def test_a_clone_is_unfitted(table: np.ndarray) -> None:
-    fresh = clone(AngularEmbedding(3, center=np.zeros(6), verbose=False).fit(table))
+    fresh = clone(AngularEmbedding(3, method="ae", center=np.zeros(6), verbose=False).fit(table))
     assert fresh.n_components == 3
     assert not hasattr(fresh, "components_")
     assert not hasattr(fresh, "explained_variance_ratio_")

@@ -14,6 +14,7 @@ from typing import Any
 
 import dask
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
@@ -62,14 +63,36 @@ def _bytes(model: Any) -> bytes:
 
 ESTIMATORS = {
     "ae": AngularEmbedding(3, method="ae"),
-    "angular": AngularEmbedding(3, method="angular", loss="sine"),
+    "angular": AngularEmbedding(3, method="angular", screen="outlyingness", n_directions=40),
+    "cells": AngularEmbedding(3, method="cells"),
     "robust": AngularEmbedding(3, n_directions=40),
-    "robust krylov": AngularEmbedding(3, solver="krylov", n_directions=40),
-    "mad": AngularEmbedding(2, scaling="mad", screen="none"),
+    "angular krylov": AngularEmbedding(3, method="angular", solver="krylov"),
+    "mad": AngularEmbedding(2, scaling="mad"),
     "auto": AngularEmbedding("auto", method="ae"),
     "pca": PCA(3),
     "tae": AngularEmbedding.paper(2, max_angle=60),
 }
+
+
+@pytest.mark.parametrize("method", ["robust", "cells", "angular", "pca"])
+@pytest.mark.parametrize("kind", ["array", "frame"])
+def test_missing_cells(client: Client, method: str, kind: str) -> None:
+    """The numbers of one machine, from partitions with missing cells; one of them has no complete row."""
+    X = _samples()
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[100:130, 1] = np.nan
+    alone = AngularEmbedding(3, method=method).fit(X)
+    lazy: Any = da.from_array(X, chunks=((100, 30, 250, 220), -1))
+    if kind == "frame":
+        lazy = dd.from_dask_array(lazy, columns=[f"f{j}" for j in range(X.shape[1])])
+    model = AngularEmbedding(3, method=method).fit(lazy)
+    assert _sine(model.components_, alone.components_) < 1e-4
+    np.testing.assert_array_equal(model.support_, alone.support_)
+    scores = model.transform(lazy).compute()
+    np.testing.assert_allclose(np.abs(scores), np.abs(alone.transform(X)), rtol=1e-3, atol=1e-3 * np.abs(scores).max())
+    with pytest.raises(ValueError, match="NaN at row 0"):
+        AngularEmbedding(3, method=method, missing="error").fit(lazy)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -213,7 +236,7 @@ def test_the_earliest_row_that_is_not_finite_is_reported(client: Client) -> None
     X = _samples(400, 5)
     X[399, 2] = np.nan
     with pytest.raises(ValueError, match="row 399"):
-        AngularEmbedding(2, n_directions=20).fit(da.from_array(X, chunks=(100, -1)))
+        AngularEmbedding(2, missing="error").fit(da.from_array(X, chunks=(100, -1)))
     X[123, 1] = np.inf
     for _ in range(3):
         with pytest.raises(ValueError, match="row 123"):
@@ -249,9 +272,12 @@ def test_options_that_compare_pairs_of_samples_are_rejected_with_a_remedy(client
     with pytest.raises(ValueError, match=r"automatic max_angle .* every pair of samples.*angle in degrees"):
         AngularEmbedding.paper(2, max_angle="auto").fit(X)
     with pytest.raises(ValueError, match="solver krylov"):
-        AngularEmbedding(2, solver="gram").fit(X)
-    with pytest.raises(ValueError, match=r"cells=.never"):
-        AngularEmbedding(2, method="cells").fit(X)
+        AngularEmbedding(2, method="ae", solver="gram").fit(X)
+    for options in ({"missing_mask": np.zeros((60, 4), bool)}, {"exclude": [3]}):
+        with pytest.raises(TypeError, match=f"{next(iter(options))} is not supported for data on a cluster"):
+            AngularEmbedding(2).fit(X, **options)
+    with pytest.raises(TypeError, match=r"X\.dropna"):
+        AngularEmbedding(2, missing="drop").fit(X)
     with pytest.raises(TypeError, match="EMPCA does not support Dask collections"):
         steradian.EMPCA(2).fit(X)
     model = AngularEmbedding(2, n_directions=20).fit(X)

@@ -53,7 +53,7 @@ def test_an_array_that_changes_gives_an_error_or_a_result(rows: np.ndarray) -> N
             warnings.simplefilter("ignore")
             for _ in range(30):
                 try:
-                    found = AngularEmbedding(2, center="median", scaling="mad", n_jobs=1).fit(rows)
+                    found = AngularEmbedding(2, method="angular", center="median", scaling="mad", n_jobs=1).fit(rows)
                     assert np.isfinite(found.components_).all()
                 except (ValueError, RuntimeError):  # noqa: PERF203
                     pass

@@ -32,7 +32,7 @@ def large() -> np.ndarray:
 
 
 def slow() -> AngularEmbedding:
-    return AngularEmbedding(20, solver="krylov", tol=1e-12)
+    return AngularEmbedding(20, method="angular", solver="krylov", tol=1e-12)
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.4, 0.8])
@@ -137,7 +137,7 @@ def test_ctrl_c_ends_a_program() -> None:
         "import numpy as np, steradian\n"
         "X = np.random.default_rng(0).standard_normal((60_000, 400), dtype=np.float32)\n"
         "print('ready', flush=True)\n"
-        "steradian.AngularEmbedding(20, solver='krylov', tol=1e-12).fit(X)\n"
+        "steradian.AngularEmbedding(20, method='angular', solver='krylov', tol=1e-12).fit(X)\n"
     )
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None

@@ -20,9 +20,13 @@ SAME = [
     (["--method", "angular"], AngularEmbedding(2, method="angular")),
     (["--method", "robust", "--seed", "7"], AngularEmbedding(2, random_state=7)),
     (["--method", "cells"], AngularEmbedding(2, method="cells")),
+    (["--method", "rows"], AngularEmbedding(2, method="rows")),
     (["--method", "robust", "--scaling", "mad", "-d", "auto"], AngularEmbedding("auto", scaling="mad")),
     (["--n-directions", "99", "--tol", "1e-5"], AngularEmbedding(2, n_directions=99, tol=1e-5)),
-    (["--center", "mean", "--robust-scores"], AngularEmbedding(2, center="mean", robust_scores=True)),
+    (
+        ["--method", "angular", "--center", "mean", "--robust-scores"],
+        AngularEmbedding(2, method="angular", center="mean", robust_scores=True),
+    ),
     (["--method", "tae", "--exact", "--recenter"], AngularEmbedding(2, method="tae", exact=True, recenter=True)),
     (["--method", "pca"], PCA(2)),
     (["--method", "empca"], EMPCA(2)),
@@ -183,7 +187,7 @@ def test_scores_are_robust_where_the_model_says_so(program: str, tmp_path: Path,
     X = X.astype(dtype)
     np.save(tmp_path / "x.npy", X)
     for options, is_robust in [(["--robust-scores"], True), ([], False)]:
-        run(program, "fit", tmp_path / "x.npy", "-o", tmp_path / "model", "-d", 2, *options)
+        run(program, "fit", tmp_path / "x.npy", "-o", tmp_path / "model", "-d", 2, "--method", "angular", *options)
         run(program, "transform", tmp_path / "model", tmp_path / "x.npy", "-o", tmp_path / "scores.npy")
         model = AngularEmbedding.load(tmp_path / "model")
         np.testing.assert_array_equal(model.transform(X), np.load(tmp_path / "scores.npy"))
@@ -192,22 +196,17 @@ def test_scores_are_robust_where_the_model_says_so(program: str, tmp_path: Path,
         assert np.abs(model.transform(X) - other).max() > 5
 
 
-@pytest.mark.parametrize("method", ["robust", "cells", "angular", "ae", "tae", "pca"])
+@pytest.mark.parametrize("method", ["robust", "rows", "cells", "angular", "ae", "tae", "pca"])
 def test_none_is_the_value_of_the_preset(table: np.ndarray, tmp_path: Path, method: str) -> None:
     """The presets, written out; a model of all explicit values loads with all parameters at None."""
-    is_robust = method in ("robust", "cells")
-    explicit: dict[str, Any] = {
-        "center": "spatial_median" if is_robust or method == "angular" else "mean",
-        "robust_scores": False,
-        "tol": 1e-6,
-    }
-    if method != "pca":
-        screens = {"robust": "outlyingness", "cells": "outlyingness", "tae": "cone"}
-        explicit["screen"] = screens.get(method, "none")
-        explicit["loss"] = "sine" if is_robust else "squared_cosine"
-        explicit["cells"] = "always" if method == "cells" else "never"
-    if is_robust:
-        explicit["n_directions"] = 250
+    cells = {"robust": "auto", "cells": "always", "rows": "never"}
+    explicit: dict[str, Any] = {"tol": 1e-4 if method in cells else 1e-6}
+    if method in cells:
+        explicit |= {"screen": "outlyingness", "cells": cells[method], "n_directions": 250}
+    else:
+        explicit |= {"center": "spatial_median" if method == "angular" else "mean", "robust_scores": False}
+    if method in ("angular", "ae", "tae"):
+        explicit["screen"] = "cone" if method == "tae" else "none"
     preset = AngularEmbedding(2, method=method).fit(table)
     model = AngularEmbedding(2, method=method, **explicit).fit(table)
     assert model._model.to_bytes() == preset._model.to_bytes()
@@ -216,7 +215,7 @@ def test_none_is_the_value_of_the_preset(table: np.ndarray, tmp_path: Path, meth
 
 
 def test_options_that_override_a_preset_are_loaded(table: np.ndarray, tmp_path: Path) -> None:
-    model = AngularEmbedding(2, screen="cone", max_angle=70.0, ties="density", loss="squared_cosine", tol=1e-5)
+    model = AngularEmbedding(2, method="angular", screen="cone", max_angle=70.0, ties="density", tol=1e-5)
     model.fit(table).save(tmp_path / "model")
     loaded = AngularEmbedding.load(tmp_path / "model")
     assert loaded.get_params() == model.get_params()

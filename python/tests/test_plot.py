@@ -38,6 +38,18 @@ def marked() -> np.ndarray:
     return X
 
 
+def troubled(n: int = 100) -> np.ndarray:
+    """Samples near a plane, with bad rows 0 to 4, bad cells and missing cells."""
+    rng = np.random.default_rng(4)
+    X = (rng.standard_normal((n, 2)) * [5, 3]) @ rng.standard_normal((2, 12)) + 0.3 * rng.standard_normal((n, 12))
+    X[rng.random(X.shape) < 0.03] += 20
+    X[rng.random(X.shape) < 0.02] -= 20
+    X[:5] += 40 * rng.standard_normal((5, 12))
+    X[rng.random(X.shape) < 0.06] = np.nan
+    X[40:60, 7] = np.nan
+    return X
+
+
 def images() -> np.ndarray:
     """Frames of 12 x 16 pixels: a gradient and a bar of random intensities."""
     rng = np.random.default_rng(0)
@@ -58,6 +70,10 @@ def concentrated() -> np.ndarray:
 
 DRAWINGS: dict[str, Callable[[Axes | None], Axes]] = {
     "outlier_map": lambda ax: plot.outlier_map(AngularEmbedding(2).fit(marked()).diagnose(marked()), ax=ax),
+    "cell_map": lambda ax: plot.cell_map(AngularEmbedding(2).fit(troubled()), troubled(), ax=ax, rows=30),
+    "cell_map_of_blocks": lambda ax: plot.cell_map(
+        AngularEmbedding(2).fit(troubled(900)), troubled(900), ax=ax, rows="data"
+    ),
     "scree": lambda ax: plot.scree(AngularEmbedding(5).fit(marked()), ax=ax),
     "scree_of_pca": lambda ax: plot.scree(PCA(5).fit(marked()), ax=ax),
     "components": lambda ax: plot.components(AngularEmbedding(2).fit(images()), ax=ax),

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import oracle
 import pytest
 
-from steradian import PCA, AngularEmbedding, _engine
-from steradian._data import read
+from steradian import PCA, AngularEmbedding
 
 
 def contaminated(fraction: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -74,21 +70,8 @@ def test_bad_cells_are_marked(table: np.ndarray) -> None:
     assert mask[[3, 50, 120], [1, 0, 2]].all()
     assert mask.mean() < 0.1
     np.testing.assert_array_equal(found.bad_cells([50, 3]), mask[[50, 3]])
-    with pytest.raises(ValueError, match='requires a model fitted with method="cells", got method="robust"'):
-        AngularEmbedding(2).fit(table).diagnose(table).bad_cells()
-
-
-def test_golden_outlyingness(golden: Path) -> None:
-    """The robust fit of the reference with its own pairs, which only the settings of the engine accept."""
-    folder = golden / "24_sdo_ae"
-    meta = json.loads((folder / "meta.json").read_text())
-    settings = AngularEmbedding(meta["d"])._settings()
-    pairs = np.load(folder / "pairs.npy").tolist()
-    model = _engine.fit(read(folder / "X.npy", reader="test"), {**settings, "pairs": pairs})
-    np.testing.assert_array_equal(model.support, np.load(folder / "kept.npy").astype(bool))
-    near = {name: limit["abs"] for name, limit in meta["tolerance"].items() if isinstance(limit, dict)}
-    np.testing.assert_allclose(model.center, np.load(folder / "mean.npy"), atol=near["mean"])
-    np.testing.assert_allclose(model.components.T, np.load(folder / "Q.npy"), atol=near["Q"])
+    with pytest.raises(ValueError, match='method="robust", "rows" or "cells", got method="ae"'):
+        AngularEmbedding.paper(2).fit(table).diagnose(table).bad_cells()
 
 
 def test_robust_scores_resist_bad_cells() -> None:
@@ -96,13 +79,16 @@ def test_robust_scores_resist_bad_cells() -> None:
     basis = np.linalg.qr(rng.standard_normal((40, 2)))[0].T
     scores = 5 * rng.standard_normal((200, 2))
     X = scores @ basis + 0.05 * rng.standard_normal((200, 40))
-    model, default = AngularEmbedding(2).fit(X), AngularEmbedding(2, robust_scores=True).fit(X)
+    model = AngularEmbedding(2, method="angular").fit(X)
+    default = AngularEmbedding(2, method="angular", robust_scores=True).fit(X)
     clean = model.transform(X)
     X[np.arange(200), rng.integers(0, 40, 200)] += 50
     assert np.abs(model.transform(X) - clean).max() > 5
     assert np.abs(model.transform(X, robust_scores=True) - clean).max() < 0.5
     np.testing.assert_array_equal(default.transform(X), model.transform(X, robust_scores=True))
     np.testing.assert_array_equal(default.transform(X, robust_scores=False), model.transform(X))
+    with pytest.raises(ValueError, match="robust_scores = False is not supported by method robust"):
+        AngularEmbedding(2).fit(X).transform(X, robust_scores=False)
 
 
 def test_cells_are_cleaned() -> None:
@@ -110,10 +96,9 @@ def test_cells_are_cleaned() -> None:
     basis = np.linalg.qr(rng.standard_normal((20, 2)))[0].T
     X = (rng.standard_normal((300, 2)) * [6, 4]) @ basis + 0.1 * rng.standard_normal((300, 20))
     X[rng.random(X.shape) < 0.1] += 40
-    assert oracle.sine(AngularEmbedding(2).fit(X).components_, basis) > 0.1
-    cleaned = AngularEmbedding(2, method="cells").fit(X)
-    assert oracle.sine(cleaned.components_, basis) < 0.03
-    assert 0.05 < cleaned.cleaned_fraction_ < 0.15
+    assert oracle.sine(AngularEmbedding(2, method="rows").fit(X).components_, basis) > 0.1
+    for method in ("robust", "cells"):
+        assert oracle.sine(AngularEmbedding(2, method=method).fit(X).components_, basis) < 0.03
 
 
 def test_the_number_of_components_is_found() -> None:

@@ -300,7 +300,7 @@ def test_vectors_of_mllib_are_rejected_with_a_remedy(spark: SparkSession) -> Non
 def test_options_that_clusters_do_not_support(spark: SparkSession) -> None:
     frame = _arrays(spark, _samples(60, 4), [30, 30])
     with pytest.raises(ValueError, match="solver krylov"):
-        AngularEmbedding(2, solver="gram").fit(frame)
+        AngularEmbedding(2, method="ae", solver="gram").fit(frame)
     with pytest.raises(TypeError, match="EMPCA does not support Spark data frames"):
         steradian.EMPCA(2).fit(frame)
     model = PCA(2).fit(frame)

@@ -77,7 +77,7 @@ fn check(config: &Config, shape: &Shape) -> Result<Request> {
     let name = method.name();
     let request = Request::new(config, shape, true)?;
     count(config)?;
-    if config.scaling() != Scaling::None || config.screen() != &Screen::None || config.cells() != Cells::Keep {
+    if config.scaling() != Scaling::None || config.screen() != &Screen::None || config.cells() != Cells::Never {
         return Err(Error::invalid_argument(format!("method {name} does not support scaling, screen or cells")));
     }
     if config.solver() != Solver::Auto {

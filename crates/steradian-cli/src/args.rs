@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{ComponentCount, Method, Solver};
 use steradian_io::{ClipLimits, Header, MissingRule};
 
-pub use self::values::CenterChoice;
+pub use self::values::{CenterChoice, MapRows};
 use self::values::{
-    center, clip_methods, cosines, face_methods, frame_range, header, max_angle, methods, missing, n_components,
-    parse_size, scalings, seconds, solvers, ties,
+    center, clip_methods, cosines, face_methods, frame_range, header, map_rows, max_angle, methods, missing,
+    n_components, orders, parse_size, scalings, seconds, solvers, ties,
 };
 use crate::cmd::shadows::FILL;
 
@@ -70,11 +70,22 @@ pub enum Command {
     /// (n, h, w) stays (n, h, w).
     #[command(after_help = "Example:\n  steradian reconstruct model.safetensors frames.npy -o background.npy")]
     Reconstruct(ApplyArgs),
-    /// Flag outliers by score distance and orthogonal distance
+    /// Fill missing cells with their expected values
+    ///
+    /// The expected value of a cell follows from the usable cells of its sample and the model. All other cells keep their
+    /// values. A table keeps its row names and column names; an array keeps its shape.
+    #[command(after_help = "Examples:\n  steradian fill model.safetensors cars.csv -o complete.csv --row-names\n  \
+                      steradian fill model.safetensors data.npy -o clean.npy --bad-cells --mask changed.npy")]
+    Fill(FillArgs),
+    /// Flag outlying samples and bad cells
     ///
     /// Uses the cutoffs stored in the model, so new data can be diagnosed without refitting. Prints the most extreme
-    /// samples; -o writes all samples in data order.
-    #[command(after_help = "Example:\n  steradian outliers model.safetensors data.csv -o flags.csv --plot map.svg")]
+    /// samples; -o writes all samples in data order, --cells the bad and missing cells.
+    #[command(
+        after_help = "Examples:\n  steradian outliers model.safetensors data.csv -o flags.csv --plot map.svg\n  \
+                      steradian outliers model.safetensors data.csv --cells cells.csv --cell-map cells.png\n  \
+                      steradian outliers model.safetensors data.csv --training"
+    )]
     Outliers(OutliersArgs),
     /// Separate a clip into background and foreground
     ///
@@ -223,11 +234,17 @@ pub struct FitOptions {
     /// Reconstructions are in the units of the data.
     #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
     pub scaling: Scaling,
-    /// Number of projection directions [robust, cells only] [default: 250]
+    /// Number of projection directions [robust, cells, rows only] [default: 250]
     ///
     /// The outlyingness screen projects the samples onto each of them.
     #[arg(long, alias = "directions", value_name = "N")]
     pub n_directions: Option<usize>,
+    /// Order of the components [angular, ae, tae only]
+    ///
+    /// `variance` computes eight more eigenvectors and takes those of the largest robust variance: samples on a line, which
+    /// have a large angular eigenvalue, are then no component.
+    #[arg(long, value_name = "ORDER", default_value = "angular", value_parser = orders())]
+    pub order: ComponentOrder,
     /// Make robust scores the default for this model
     ///
     /// `transform` and `reconstruct` then compute the scores by Huber regression.
@@ -314,7 +331,7 @@ pub struct TableArgs {
 pub struct MissingArgs {
     /// Treatment of missing cells: NaN, empty cells and nulls
     ///
-    /// Infinite cells are always errors. [default: use for robust, cells, angular, pca; else error]
+    /// Infinite cells are always errors. [default: use for robust, cells, rows, angular, pca; else error]
     #[arg(long, value_name = "RULE", value_parser = missing())]
     pub missing: Option<MissingRule>,
 }
@@ -386,6 +403,41 @@ pub struct ApplyArgs {
     pub decoding: DecodingArgs,
 }
 
+/// Arguments of `fill`.
+#[derive(Debug, Args)]
+pub struct FillArgs {
+    /// Model file
+    pub model: PathBuf,
+    /// Samples with the features of the model, in any format of `fit`
+    pub data: PathBuf,
+    /// Completed samples to write: .csv, .npy or .parquet
+    ///
+    /// An array has the element type of the data; with --bad-cells, that of uint8 and uint16 data is float32.
+    #[arg(short, long, value_name = "OUT.csv|.npy|.parquet")]
+    pub output: PathBuf,
+    /// Replace bad cells, too
+    ///
+    /// Requires a model of robust, cells or rows.
+    #[arg(long)]
+    pub bad_cells: bool,
+    /// Mask of changed cells to write (.npy, bool)
+    ///
+    /// The mask has the shape of the data.
+    #[arg(long, value_name = "MASK.npy")]
+    pub mask: Option<PathBuf>,
+    /// Number of threads; 0 uses one per core
+    ///
+    /// Results do not depend on the number of threads.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Options of tables.
+    #[command(flatten)]
+    pub table: TableArgs,
+    /// Limit of decoding.
+    #[command(flatten)]
+    pub decoding: DecodingArgs,
+}
+
 /// Arguments of `outliers`.
 #[derive(Debug, Args)]
 pub struct OutliersArgs {
@@ -401,11 +453,30 @@ pub struct OutliersArgs {
     /// The samples in the printed table are labeled.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Mask of bad cells to write (.npy, uint8): 1 for a bad cell
+    /// Judge the samples of the fit by their own cutoffs
     ///
-    /// The mask has the shape of the data. Requires a model fitted with --method cells.
-    #[arg(long, value_name = "MASK.npy")]
+    /// A model has adapted to the samples of its fit, so that their cutoffs are lower than those of new samples. DATA must be
+    /// the data of the fit.
+    #[arg(long)]
+    pub training: bool,
+    /// Table of bad and missing cells (.csv), or mask of bad cells (.npy)
+    ///
+    /// The table has the columns sample, feature, value, expected, residual_sd and flag (bad or missing). The mask is of
+    /// type bool and has the shape of the data. Requires a model of robust, cells or rows.
+    #[arg(long, value_name = "CELLS.csv|MASK.npy")]
     pub cells: Option<PathBuf>,
+    /// Cell map to draw (.png or .svg): residuals of cells as colors
+    ///
+    /// Samples by features: blue cells are below their expected values, red cells above, and bad cells are dark. Requires a
+    /// model of robust, cells or rows.
+    #[arg(long, value_name = "FILE")]
+    pub cell_map: Option<PathBuf>,
+    /// Rows of the cell map: worst, data, or a number of worst rows
+    ///
+    /// `worst`: the rows with the largest orthogonal distance, as many as have space for a name. `data`: all rows in data
+    /// order. Many rows or features are divided into blocks.
+    #[arg(long, value_name = "worst|data|N", default_value = "worst", value_parser = map_rows, requires = "cell_map")]
+    pub cell_map_rows: MapRows,
     /// Number of samples to print, the most extreme first
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub top: usize,
@@ -641,7 +712,15 @@ mod tests {
 
     #[test]
     fn the_default_limit_of_decoding_is_that_of_the_library() {
-        for line in ["fit x -o m", "background x -o out", "shadows x -o out", "transform m x -o s", "outliers m x"] {
+        let lines = [
+            "fit x -o m",
+            "background x -o out",
+            "shadows x -o out",
+            "transform m x -o s",
+            "outliers m x",
+            "fill m x -o f",
+        ];
+        for line in lines {
             let parsed = Cli::try_parse_from(std::iter::once("steradian").chain(line.split(' '))).unwrap();
             let decoding = match parsed.command {
                 Command::Fit(args) => args.decoding,
@@ -649,6 +728,7 @@ mod tests {
                 Command::Shadows(args) => args.decoding,
                 Command::Transform(args) => args.decoding,
                 Command::Outliers(args) => args.decoding,
+                Command::Fill(args) => args.decoding,
                 other => panic!("{other:?}"),
             };
             assert_eq!(decoding.max_decoded, ClipLimits::MAX_DECODED, "{line}");

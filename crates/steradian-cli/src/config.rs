@@ -22,7 +22,7 @@ impl FitOptions {
             (_, None) => {}
             (Screen::Outlyingness(screen), Some(n_directions)) => screen.n_directions = n_directions,
             (_, Some(_)) => {
-                return Err(not_of_method("--n-directions", "--method robust and cells", self.method.name()));
+                return Err(not_of_method("--n-directions", "--method robust, cells and rows", self.method.name()));
             }
         }
         let center = match &self.center {
@@ -35,6 +35,7 @@ impl FitOptions {
             .with_screen(screen)
             .with_center(center)
             .with_scaling(self.scaling)
+            .with_order(self.order)
             .with_robust_scores(self.robust_scores)
             .with_solver(self.solver)
             .with_tolerance(tolerance)

@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod cells;
 mod checkpoint;
 mod clip;
 mod cmd;
@@ -50,6 +51,7 @@ fn run(command: Command) -> outcome::CommandResult {
         Command::Fit(args) => cmd::fit::run(&args),
         Command::Transform(args) => cmd::transform::run(&args),
         Command::Reconstruct(args) => cmd::reconstruct::run(&args),
+        Command::Fill(args) => cmd::fill::run(&args),
         Command::Outliers(args) => cmd::outliers::run(&args),
         Command::Background(args) => cmd::background::run(&args),
         Command::Shadows(args) => cmd::shadows::run(&args),

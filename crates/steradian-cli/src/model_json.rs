@@ -28,3 +28,8 @@ pub fn model_json(model: &Model) -> Map<String, Value> {
     };
     keys
 }
+
+/// The label of a feature: its name, or `f` and its index.
+pub fn feature_label(model: &Model, feature: usize) -> String {
+    model.feature_names.as_ref().map_or_else(|| format!("f{feature}"), |names| names[feature].clone())
+}

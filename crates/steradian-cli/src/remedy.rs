@@ -10,7 +10,7 @@ use steradian::error::format_bytes;
 use steradian::error::os_error_text;
 
 /// Options by the names of parameters in the libraries.
-const OPTIONS: [(&str, &str); 31] = [
+const OPTIONS: [(&str, &str); 32] = [
     ("n_components", "-d"),
     ("method", "--method"),
     ("center", "--center"),
@@ -20,6 +20,7 @@ const OPTIONS: [(&str, &str); 31] = [
     ("recenter", "--recenter"),
     ("pivot_search", "--exact"),
     ("scaling", "--scaling"),
+    ("order", "--order"),
     ("n_directions", "--n-directions"),
     ("robust_scores", "--robust-scores"),
     ("solver", "--solver"),

@@ -146,12 +146,18 @@ pub fn memory_note(plan: &Plan, threads: usize) -> Option<String> {
     })
 }
 
-/// Warnings about the data: dropped rows, a first column without a name.
+/// Warnings about the data: dropped rows, a first column without a name, a first row that may be a header.
 pub fn notes(data: &Data) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(first) = data.dropped_rows().first() {
         let dropped = data.dropped_rows().len();
         notes.push(format!("{dropped} rows with missing cells were dropped; the first is row {first}"));
+    }
+    if let Some([first, last]) = data.number_header() {
+        notes.push(format!(
+            "the first row is read as a sample, but its cells go steadily from {first} to {last}, as in no other row; pass \
+             --header yes if it holds the names of the columns, such as wavelengths, or --header no"
+        ));
     }
     // R writes row names under an empty column name; as a feature they would encode the order of the rows.
     if data.feature_names().and_then(<[String]>::first).is_some_and(String::is_empty) {

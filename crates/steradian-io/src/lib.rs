@@ -40,6 +40,8 @@ pub use output::checkpoint::Checkpoint;
 pub use output::created_folders::CreatedFolders;
 pub use output::marker::MARKER;
 pub use output::output_folder::OutputFolder;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub use output::table_writer::{TableFormat, TableNames, TableWriter};
 pub use output::write::NpyWriter;
 #[cfg(feature = "csv")]
 pub use output::write::write_csv;

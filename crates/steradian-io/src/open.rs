@@ -128,6 +128,39 @@ impl Data {
         }
     }
 
+    /// The header of the row names, if the format has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        match self {
+            Self::Npy(_) | Self::Streamed(_) | Self::Clip(_) => None,
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.row_names_header(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(table) => table.row_names_header(),
+            Self::View(view) => view.of().row_names_header(),
+        }
+    }
+
+    /// Values of the first and the last column of the first row of a text table, if that was taken for a sample but looks
+    /// like a header of numbers, such as wavelengths.
+    pub fn number_header(&self) -> Option<[f64; 2]> {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(table) => table.number_header(),
+            Self::View(view) => view.of().number_header(),
+            _ => None,
+        }
+    }
+
+    /// True for a text table.
+    pub fn is_text(&self) -> bool {
+        match self {
+            #[cfg(feature = "csv")]
+            Self::Csv(_) => true,
+            Self::View(view) => view.of().is_text(),
+            _ => false,
+        }
+    }
+
     /// Index of the row of a sample in the file, from 0; it differs from the index of the sample after dropped rows.
     pub fn table_row(&self, sample: usize) -> usize {
         match self {

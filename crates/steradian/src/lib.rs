@@ -18,7 +18,7 @@
 //! | rows in other processes | [`remote`] |
 //!
 //! ```
-//! use steradian::model::Flag;
+//! use steradian::model::{CutoffKind, Flag};
 //! use steradian::{AngularEmbedding, Local, Model, SliceSource};
 //!
 //! # fn main() -> steradian::Result<()> {
@@ -32,7 +32,7 @@
 //! assert!((direction[1] / direction[0] - 2.0).abs() < 0.1);
 //!
 //! let runner = Local::new(1)?;
-//! let diagnoses = model.diagnose(&table, &runner)?;
+//! let diagnoses = model.diagnose(&table, &runner, CutoffKind::New)?;
 //! assert_eq!(diagnoses[9].flag, Flag::BadLeverage);
 //!
 //! let bytes = model.to_bytes()?;
@@ -42,6 +42,7 @@
 //! # }
 //! ```
 
+mod cellwise;
 pub mod center;
 mod codec;
 pub mod config;
@@ -56,6 +57,7 @@ pub mod model;
 mod numeric;
 pub mod remote;
 mod screen;
+mod search;
 pub mod solver;
 
 pub use config::Config;

@@ -12,6 +12,10 @@ use steradian::error::format_bytes;
 /// The most column names that a message lists.
 const LISTED_COLUMNS: usize = 5;
 
+/// The remedy for a missing cell.
+const USE_MISSING: &str = "remove or impute missing cells, or use missing=\"use\" and a method that fits the other cells of a row: \
+     \"robust\", \"rows\", \"cells\", \"angular\" or \"pca\"";
+
 /// The exception for an error: `ValueError` for arguments and data, `MemoryError` for memory, a subclass of `OSError` for files.
 pub fn exception(error: Error) -> PyErr {
     match &error {
@@ -57,15 +61,12 @@ fn message(error: &Error) -> String {
         Error::OutOfMemory { .. } => {
             "use fewer rows, fewer threads (n_jobs), or a path to a file, which is read block by block".to_owned()
         }
-        Error::NotFinite { value, .. } if value.is_nan() => {
-            "remove or impute such cells, or use a method with missing=\"use\"".to_owned()
-        }
+        Error::NotFinite { value, .. } if value.is_nan() => USE_MISSING.to_owned(),
         Error::NotFinite { .. } => {
-            "remove or correct such cells, or make them NaN for a method with missing=\"use\"".to_owned()
+            "replace such cells: by NaN if they are missing, otherwise by finite numbers".to_owned()
         }
         Error::MissingCell { .. } => {
-            "use steradian.open(path, missing=\"drop\") to skip such rows, or missing=\"use\" to keep their other cells"
-                .to_owned()
+            format!("{USE_MISSING}; steradian.open(path, missing=\"drop\") skips such rows")
         }
         Error::NotNumeric { numeric, row_names, .. } => columns_hint(numeric, *row_names),
         Error::OverDecoded { .. } => "use steradian.open(path, max_decoded=...) to allow more".to_owned(),
@@ -79,7 +80,7 @@ fn in_python(parameter: Option<&str>, problem: &str) -> String {
     match parameter {
         Some("tolerance") => problem.replacen("the tolerance is", "tol =", 1).replacen("tolerance", "tol", 1),
         Some("pivot_search" | "exact") => problem.replacen("use successive elimination", "use exact=False", 1),
-        _ => problem.replacen("cells = keep", "cells=\"never\"", 1),
+        _ => problem.to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ mod memory;
 mod model;
 mod samples;
 mod screen;
+mod selection;
 mod settings;
 
 use pyo3::prelude::*;

@@ -1,13 +1,14 @@
 //! Python bindings of fits and models.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use steradian::data::{Block, BlockData, Element, ElementType};
+use steradian::data::{Block, BlockData, Element, ElementType, Shape};
 use steradian::engine::Runner;
-use steradian::model::Diagnosis;
+use steradian::model::{CellFlag, CutoffKind, Diagnosis};
 use steradian::{Error, Local, Result, Source, memory};
 use steradian_baselines::any;
 use steradian_io::{OutputPath, check_outputs, write_atomic};
@@ -29,7 +30,10 @@ pub fn fit(
 ) -> PyResult<Model> {
     let config = settings.config()?;
     let source = samples.source();
-    let model = interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner))?;
+    let located = |error| samples.located(error);
+    let model = interruptible::run(py, threads, callback, |runner| {
+        any::fit(&config, source, runner).map_err(located)
+    })?;
     Ok(Model(model, samples.files().to_vec()))
 }
 
@@ -46,7 +50,7 @@ pub fn principal_component_pursuit<'py>(
     let config = settings.config()?;
     let source = samples.source();
     let found = interruptible::run(py, threads, callback, |runner| {
-        steradian_baselines::principal_component_pursuit(&config, source, runner)
+        steradian_baselines::principal_component_pursuit(&config, source, runner).map_err(|e| samples.located(e))
     })?;
     let (width, element) = (found.model.n_features(), source.shape().element);
     let [low_rank, sparse] = [found.low_rank, found.sparse].map(|part| Output::of(part.into_vec(), element));
@@ -183,10 +187,9 @@ impl Model {
         self.0.report.cone.as_ref().map(|cone| cone.pivot)
     }
 
-    /// Cutoffs of score and orthogonal distance.
-    #[getter]
-    fn cutoffs(&self) -> (f64, f64) {
-        self.0.diagnostics.cutoffs.into()
+    /// Cutoffs of score and orthogonal distance: those of the rows of the fit, or of new rows.
+    fn cutoffs(&self, training: bool) -> (f64, f64) {
+        self.0.cutoffs(cutoff_kind(training)).into()
     }
 
     /// Passes over the data that the fit made.
@@ -250,10 +253,10 @@ impl Model {
         self.0.report.cone.as_ref().map(|cone| cone.max_angle)
     }
 
-    /// The fraction of cells that were cleaned; `None` if cells were not cleaned.
+    /// The treatment of missing cells: "use" or "error".
     #[getter]
-    fn cleaned_fraction(&self) -> Option<f64> {
-        self.0.diagnostics.cells.as_ref().map(|cells| cells.fraction)
+    fn missing(&self) -> &'static str {
+        self.0.config.missing().name()
     }
 
     /// Height and width if the samples of the fit were images.
@@ -262,12 +265,14 @@ impl Model {
         self.0.shape.image
     }
 
-    /// The diagnosis of samples: score distances, orthogonal distances, angles in degrees, flags.
-    #[pyo3(signature = (samples, *, threads=0, callback=None))]
+    /// The diagnosis of samples: score distances, orthogonal distances, angles in degrees, flags. `training` selects the
+    /// cutoffs of the rows of the fit.
+    #[pyo3(signature = (samples, *, training=false, threads=0, callback=None))]
     fn diagnose<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
+        training: bool,
         threads: usize,
         callback: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<DiagnosisArrays<'py>> {
@@ -279,7 +284,7 @@ impl Model {
             let mut flags = memory::reserved(samples);
             runner.for_each_block("distances", source, model.block_rows(), |block| {
                 for Diagnosis { score_distance, orthogonal_distance, angle_degrees, flag } in
-                    model.diagnose_block(block)?
+                    model.diagnose_block(block, cutoff_kind(training))?
                 {
                     let numbers = [score_distance, orthogonal_distance, angle_degrees];
                     columns.iter_mut().zip(numbers).for_each(|(column, x)| column.push(x));
@@ -315,18 +320,80 @@ impl Model {
         self.map_rows(py, samples, &rows, |model, block| model.contributions_block(block))
     }
 
-    /// Mask of the bad cells of some samples; `None` if the model did not clean cells.
-    fn bad_cells<'py>(
+    /// The diagnosis of the cells of some samples, one row per sample: expected values, residuals in standard deviations, and
+    /// flags (0 usable, 1 bad, 2 missing). `None` for a model without scales of cells.
+    #[pyo3(signature = (samples, rows, *, training=false, threads=0, callback=None))]
+    fn diagnose_cells<'py>(
         &self,
         py: Python<'py>,
         samples: &Samples,
         rows: Vec<usize>,
-    ) -> PyResult<Option<Bound<'py, PyArray2<bool>>>> {
-        if self.0.diagnostics.cells.is_none() {
-            return Ok(None);
-        }
-        let found = |model: &steradian::Model, block: &Block<'_>| Ok(model.bad_cells_block(block)?.unwrap_or_default());
-        self.map_rows(py, samples, &rows, found).map(Some)
+        training: bool,
+        threads: usize,
+        callback: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Option<CellArrays<'py>>> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_features(source).map_err(exception)?;
+        let (width, kind) = (model.n_features(), cutoff_kind(training));
+        let found = interruptible::run(py, threads, callback, |runner| {
+            let cells = rows.len().saturating_mul(width);
+            let (mut expected, mut residuals) = (memory::reserved(cells), memory::reserved(cells));
+            let mut flags = memory::reserved(cells);
+            let mut has_scales = true;
+            for run in runs(&rows, model.block_rows()) {
+                runner.check_cancelled()?;
+                source.visit(run, &mut |block| {
+                    match runner.compute(|| model.diagnose_cells_block(&block, kind))? {
+                        None => has_scales = false,
+                        Some(found) => {
+                            expected.extend(found.expected);
+                            residuals.extend(found.residual_sd);
+                            flags.extend(found.flags.into_iter().map(flag_code));
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+            Ok(has_scales.then_some((expected, residuals, flags)))
+        })?;
+        let Some((expected, residuals, flags)) = found else { return Ok(None) };
+        let shape = [rows.len(), width];
+        Ok(Some((
+            expected.into_pyarray(py).reshape(shape)?,
+            residuals.into_pyarray(py).reshape(shape)?,
+            flags.into_pyarray(py).reshape(shape)?,
+        )))
+    }
+
+    /// The samples with expected values for missing cells, and on request for bad cells; and the mask of these cells.
+    #[pyo3(signature = (samples, *, bad_cells=false, first=0, threads=0, callback=None))]
+    fn impute<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &Samples,
+        bad_cells: bool,
+        first: usize,
+        threads: usize,
+        callback: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray2<bool>>)> {
+        let (model, source) = (&self.0, samples.source());
+        model.check_features(source).map_err(exception)?;
+        let width = model.n_features();
+        let mut changed = memory::reserved(source.shape().samples.saturating_mul(width));
+        let values = interruptible::run(py, threads, callback, |runner| {
+            let mut values = Output::reserved(source.shape(), width);
+            runner
+                .for_each_block("impute", source, model.block_rows(), |block| {
+                    let filled = model.fill_block(block, bad_cells)?;
+                    values.extend(filled.values);
+                    changed.extend(filled.changed);
+                    Ok(())
+                })
+                .map_err(|error| shifted(error, first))?;
+            Ok(values)
+        })?;
+        let rows = source.shape().samples;
+        Ok((values.into_array(py, width)?, changed.into_pyarray(py).reshape([rows, width])?))
     }
 
     /// Scores of samples, n x d; robust scores down-weight bad cells. `None` is the model's default. Messages count rows
@@ -343,6 +410,16 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (model, source) = (&self.0, samples.source());
         model.check_features(source).map_err(exception)?;
+        if let (Some(given), true) = (robust_scores, model.diagnostics.cellwise.is_some()) {
+            return Err(exception(Error::invalid_parameter(
+                "robust_scores",
+                format!(
+                    "robust_scores = {} is not supported by method {}, whose scores are those of usable cells; leave it at None",
+                    if given { "True" } else { "False" },
+                    model.method().name()
+                ),
+            )));
+        }
         let width = model.n_components();
         let robust = robust_scores.unwrap_or(model.config.robust_scores());
         let scores = interruptible::run(py, threads, callback, |runner| {
@@ -350,10 +427,7 @@ impl Model {
                 true => model.robust_transform_block(block),
                 false => model.transform_block(block),
             })
-            .map_err(|error| match error {
-                Error::NotFinite { value, row, column } => Error::NotFinite { value, row: row + first, column },
-                other => other,
-            })
+            .map_err(|error| shifted(error, first))
         })?;
         scores.into_array(py, width)
     }
@@ -381,6 +455,37 @@ impl Model {
 type DiagnosisArrays<'py> =
     (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Vec<&'static str>);
 
+/// Expected values, residuals in standard deviations, and codes of flags.
+type CellArrays<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<u8>>);
+
+/// The cutoffs of the rows of the fit, or of new rows.
+fn cutoff_kind(training: bool) -> CutoffKind {
+    if training { CutoffKind::Training } else { CutoffKind::New }
+}
+
+/// The number by which Python knows the class of a cell.
+fn flag_code(flag: CellFlag) -> u8 {
+    match flag {
+        CellFlag::Usable => 0,
+        CellFlag::Bad => 1,
+        CellFlag::Missing => 2,
+    }
+}
+
+/// Indices of rows as ranges of at most `most` consecutive ones, in their order.
+fn runs(rows: &[usize], most: usize) -> impl Iterator<Item = Range<usize>> {
+    let runs = rows.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    runs.flat_map(move |run| run.chunks(most)).map(|run| run[0]..run[0] + run.len())
+}
+
+/// An error about a row of samples whose first one has index `first` among all data.
+fn shifted(error: Error, first: usize) -> Error {
+    match error {
+        Error::NotFinite { value, row, column } => Error::NotFinite { value, row: row + first, column },
+        other => other,
+    }
+}
+
 /// Output values row by row: f64 for f64 data, else f32.
 enum Output {
     Single(Vec<f32>),
@@ -396,20 +501,28 @@ impl Output {
         runner: &Local,
         apply: impl Fn(&Block<'_>) -> Result<Vec<f64>> + Send + Sync,
     ) -> Result<Self> {
-        let values = source.shape().samples.saturating_mul(width);
-        let mut out = match steradian::Model::output_element(source.shape().element) {
-            ElementType::F64 => Self::Double(memory::reserved(values)),
-            _ => Self::Single(memory::reserved(values)),
-        };
+        let mut out = Self::reserved(source.shape(), width);
         runner.for_each_block(name, source, block_rows, |block| {
-            let rows = apply(block)?;
-            match &mut out {
-                Self::Single(out) => out.extend(rows.into_iter().map(|x| x as f32)),
-                Self::Double(out) => out.extend(rows),
-            }
+            out.extend(apply(block)?);
             Ok(())
         })?;
         Ok(out)
+    }
+
+    /// No values yet, with memory for `width` values per sample of this shape.
+    fn reserved(shape: &Shape, width: usize) -> Self {
+        let values = shape.samples.saturating_mul(width);
+        match steradian::Model::output_element(shape.element) {
+            ElementType::F64 => Self::Double(memory::reserved(values)),
+            _ => Self::Single(memory::reserved(values)),
+        }
+    }
+
+    fn extend(&mut self, values: Vec<f64>) {
+        match self {
+            Self::Single(out) => out.extend(values.into_iter().map(|x| x as f32)),
+            Self::Double(out) => out.extend(values),
+        }
     }
 
     /// Values in the output precision for data of this element type.

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use steradian::data::{Block, BlockData, BlockElement, ElementType, Rows, Shape};
-use steradian::{Result, Source};
+use steradian::data::{Block, BlockData, BlockElement, Element, ElementType, Rows, Shape, View};
+use steradian::{Error, Result, Source};
 use steradian_io::{ClipLimits, Data, Header, MissingRule, TableOptions};
 
 use crate::checksum::checksum;
@@ -15,6 +16,8 @@ use crate::convert::ConvertedColumns;
 use crate::errors::exception;
 use crate::interruptible;
 use crate::memory::{BorrowedArray, ElementKind};
+use crate::model::new_array;
+use crate::selection::{Mask, Selection};
 
 /// The most rows of a block.
 const BLOCK_ROWS: usize = 256;
@@ -22,6 +25,21 @@ const BLOCK_ROWS: usize = 256;
 /// Data that the engine can read repeatedly.
 #[pyclass(frozen, module = "steradian._engine")]
 pub struct Samples {
+    selection: Selection<SharedTable>,
+}
+
+/// A table that several selections share.
+#[derive(Clone)]
+struct SharedTable(Arc<Table>);
+
+impl SharedTable {
+    fn inner(&self) -> &dyn Source {
+        &*self.0
+    }
+}
+
+/// Where samples are stored, all rows of it.
+struct Table {
     store: SampleStore,
     /// The names of the features, if they are not those of a file.
     names: Option<Vec<String>>,
@@ -94,17 +112,21 @@ impl Samples {
 
     /// A file of any format that the command line reads.
     #[staticmethod]
-    #[pyo3(signature = (path, *, columns=None, row_names=false, drop_missing=false, header=None, max_decoded=None))]
+    #[pyo3(signature = (path, *, columns=None, row_names=false, missing="error", header=None, max_decoded=None))]
     fn from_path(
         py: Python<'_>,
         path: PathBuf,
         columns: Option<Vec<String>>,
         row_names: bool,
-        drop_missing: bool,
+        missing: &str,
         header: Option<bool>,
         max_decoded: Option<u64>,
     ) -> PyResult<Self> {
-        let missing = if drop_missing { MissingRule::Drop } else { MissingRule::Error };
+        let missing = match missing {
+            "drop" => MissingRule::Drop,
+            "use" => MissingRule::Use,
+            _ => MissingRule::Error,
+        };
         let header = header.map_or(Header::Auto, |present| if present { Header::Yes } else { Header::No });
         let options = TableOptions { columns, row_names, missing, header };
         let max_decoded = max_decoded.unwrap_or(ClipLimits::MAX_DECODED);
@@ -117,7 +139,52 @@ impl Samples {
             steradian_io::open_within(path, &options, &limits)?.stream_if_larger_than(None)?.widened(threads, u64::MAX)
         };
         let data = interruptible::run_uninterruptible(py, open)?.map_err(exception)?;
-        Ok(Self { store: SampleStore::File(Box::new(data)), names: None, files })
+        Self::named(SampleStore::File(Box::new(data)), None, files)
+    }
+
+    /// The samples with the missing cells of a boolean array of their shape.
+    fn with_missing(&self, mask: &Bound<'_, PyUntypedArray>) -> PyResult<Self> {
+        let mask = Mask::new(BorrowedArray::new(mask)?).map_err(exception)?;
+        Ok(Self { selection: self.selection.with_mask(mask).map_err(exception)? })
+    }
+
+    /// The samples without those of the given indices, which ascend.
+    fn without(&self, rows: Vec<usize>) -> PyResult<Self> {
+        Ok(Self { selection: self.selection.without(&rows).map_err(exception)? })
+    }
+
+    /// The rows of the data that are samples; `None` if all of them are.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u64>>>> {
+        let widened = |rows: &[usize]| rows.iter().map(|row| *row as u64).collect::<Vec<_>>();
+        self.selection.rows().map(|rows| new_array(py, &widened(rows))).transpose()
+    }
+
+    /// Indices of the samples with a missing cell.
+    #[pyo3(signature = (*, threads=0, callback=None))]
+    fn incomplete(
+        &self,
+        py: Python<'_>,
+        threads: usize,
+        callback: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<usize>> {
+        let source = self.source();
+        interruptible::run(py, threads, callback, |runner| {
+            let mut found = Vec::new();
+            match source.shape().element {
+                ElementType::U8 | ElementType::U16 => {}
+                _ => runner.for_each_block("missing cells", source, BLOCK_ROWS, |block| {
+                    let incomplete = match block.data() {
+                        BlockData::F32(rows) => incomplete_rows(&rows),
+                        BlockData::F64(rows) => incomplete_rows(&rows),
+                        _ => Vec::new(),
+                    };
+                    found.extend(incomplete.into_iter().map(|row| block.first() + row));
+                    Ok(())
+                })?,
+            }
+            Ok(found)
+        })
     }
 
     /// Number of samples and number of features.
@@ -142,9 +209,9 @@ impl Samples {
     /// The names of the features, if they have names.
     #[getter]
     pub fn feature_names(&self) -> Option<Vec<String>> {
-        match &self.store {
+        match &self.table().store {
             SampleStore::File(data) => data.feature_names().map(<[String]>::to_vec),
-            _ => self.names.clone(),
+            _ => self.table().names.clone(),
         }
     }
 
@@ -189,7 +256,7 @@ impl Samples {
     /// The rows of a table that were dropped because of a missing cell.
     #[getter]
     fn dropped_rows(&self) -> Vec<usize> {
-        match &self.store {
+        match &self.table().store {
             SampleStore::File(data) => data.dropped_rows().to_vec(),
             _ => Vec::new(),
         }
@@ -199,7 +266,20 @@ impl Samples {
 impl Samples {
     /// The files that the data are read from: a file, or those of memory maps of numpy.
     pub fn files(&self) -> &[PathBuf] {
-        &self.files
+        &self.table().files
+    }
+
+    fn inner(&self) -> &dyn Source {
+        self.selection.source()
+    }
+
+    fn table(&self) -> &Table {
+        &self.selection.table().0
+    }
+
+    /// An error with the row of the data in place of the index of the sample.
+    pub fn located(&self, error: Error) -> Error {
+        self.selection.located(error)
     }
 
     /// The source of blocks for the library.
@@ -208,16 +288,54 @@ impl Samples {
     }
 
     fn named(store: SampleStore, names: Option<Vec<String>>, files: Vec<PathBuf>) -> PyResult<Self> {
-        let samples = Self { store, names, files };
-        let (features, names) = (Source::shape(&samples).features, samples.names.as_ref().map(Vec::len));
+        let table = Table { store, names, files };
+        let (features, names) = (table.shape().features, table.names.as_ref().map(Vec::len));
         match names.filter(|names| *names != features) {
             Some(names) => Err(PyValueError::new_err(format!("{names} names were given for {features} features"))),
-            None => Ok(samples),
+            None => Ok(Self { selection: Selection::All(SharedTable(Arc::new(table))) }),
         }
     }
 }
 
-impl Source for Samples {
+/// Implements a source by the source that `inner` returns.
+macro_rules! delegate {
+    ($name:ty) => {
+        impl Source for $name {
+            fn shape(&self) -> &Shape {
+                self.inner().shape()
+            }
+
+            fn view(&self) -> View<'_> {
+                self.inner().view()
+            }
+
+            fn feature_name(&self, feature: usize) -> Option<String> {
+                self.inner().feature_name(feature)
+            }
+
+            fn prefetch(&self, samples: &[usize]) -> Result<()> {
+                self.inner().prefetch(samples)
+            }
+
+            fn advise_access(&self, parts: &[Range<usize>], n_threads: usize) {
+                self.inner().advise_access(parts, n_threads);
+            }
+
+            fn buffer_bytes(&self, threads: usize) -> u64 {
+                self.inner().buffer_bytes(threads)
+            }
+
+            fn visit(&self, rows: Range<usize>, visit: &mut dyn FnMut(Block<'_>) -> Result<()>) -> Result<()> {
+                self.inner().visit(rows, visit)
+            }
+        }
+    };
+}
+
+delegate!(Samples);
+delegate!(SharedTable);
+
+impl Source for Table {
     fn shape(&self) -> &Shape {
         match &self.store {
             SampleStore::Array(_, shape) => shape,
@@ -267,6 +385,11 @@ impl Source for Samples {
             SampleStore::File(data) => data.visit(rows, visit),
         }
     }
+}
+
+/// Indices of the rows with NaN.
+fn incomplete_rows<T: Element>(rows: &Rows<'_, T>) -> Vec<usize> {
+    (0..rows.rows()).filter(|row| (0..rows.columns()).any(|column| rows.get(*row, column).widen().is_nan())).collect()
 }
 
 fn visit_in_place<T: BlockElement>(

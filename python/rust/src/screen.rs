@@ -23,7 +23,10 @@ pub fn screen(
 ) -> PyResult<Screen> {
     let config = settings.config()?;
     let source = samples.source();
-    interruptible::run(py, threads, callback, |runner| steradian::fit::screen(&config, source, runner)).map(Screen)
+    interruptible::run(py, threads, callback, |runner| {
+        steradian::fit::screen(&config, source, runner).map_err(|error| samples.located(error))
+    })
+    .map(Screen)
 }
 
 /// A fitted screen.

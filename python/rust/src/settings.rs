@@ -15,10 +15,12 @@ use steradian_baselines::TRIM;
 pub struct Settings {
     method: String,
     n_components: ComponentsChoice,
-    solver: String,
     seed: u64,
     memory_limit: Option<u64>,
-    center: CenterSetting,
+    #[pyo3(default)]
+    solver: Option<String>,
+    #[pyo3(default)]
+    center: Option<CenterSetting>,
     #[pyo3(default)]
     tol: Option<f64>,
     #[pyo3(default)]
@@ -40,9 +42,11 @@ pub struct Settings {
     #[pyo3(default)]
     pairs: Option<Vec<[usize; 2]>>,
     #[pyo3(default)]
-    loss: Option<String>,
-    #[pyo3(default)]
     cells: Option<String>,
+    #[pyo3(default)]
+    missing: Option<String>,
+    #[pyo3(default)]
+    skew: bool,
     #[pyo3(default)]
     robust_scores: Option<bool>,
     #[pyo3(default)]
@@ -83,16 +87,18 @@ impl Settings {
             ComponentsChoice::VarianceFraction(fraction) => ComponentCount::VarianceFraction(*fraction),
             ComponentsChoice::Named(name) => named("n_components", name)?,
         };
-        let center = match &self.center {
-            // The library writes its names with a hyphen, Python with an underscore.
-            CenterSetting::Named(name) => named("center", &name.replace('_', "-"))?,
-            CenterSetting::Given(center) => Center::Given(center.clone()),
-        };
         let mut config = steradian_baselines::preset(named::<Method>("method", &self.method)?, n_components)
-            .with_center(center)
-            .with_solver(named("solver", &self.solver)?)
             .with_seed(self.seed)
             .with_memory_limit(self.memory_limit);
+        match &self.center {
+            // The library writes its names with a hyphen, Python with an underscore.
+            Some(CenterSetting::Named(name)) => config = config.with_center(named("center", &name.replace('_', "-"))?),
+            Some(CenterSetting::Given(center)) => config = config.with_center(Center::Given(center.clone())),
+            None => {}
+        }
+        if let Some(name) = &self.solver {
+            config = config.with_solver(named("solver", name)?);
+        }
         if let Some(screen) = &self.screen {
             config = config.with_screen(match screen.as_str() {
                 "none" => Screen::None,
@@ -107,11 +113,14 @@ impl Settings {
         if let Some(name) = &self.scaling {
             config = config.with_scaling(named("scaling", name)?);
         }
-        if let Some(name) = &self.loss {
-            config = config.with_loss(named("loss", name)?);
-        }
         if let Some(name) = &self.cells {
             config = config.with_cells(named("cells", name)?);
+        }
+        if let Some(name) = &self.missing {
+            config = config.with_missing(named("missing", name)?);
+        }
+        if self.skew {
+            return Err(PyValueError::new_err("skew = True is not supported by this version; use skew=False"));
         }
         if let Some(robust_scores) = self.robust_scores {
             config = config.with_robust_scores(robust_scores);

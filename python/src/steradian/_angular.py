@@ -1,4 +1,4 @@
-"""The robust estimator: angular embedding and its robust, cellwise and trimmed forms, by presets."""
+"""The robust estimator: bad rows, bad cells and missing cells by default; spherical and classical PCA by presets."""
 
 from __future__ import annotations
 
@@ -6,43 +6,46 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from steradian import _engine
 from steradian import _parameters as parameters
+from steradian._selection import MISSING
 from steradian._subspace import Subspace
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     from typing_extensions import Self
 
     from steradian._data import SamplesLike
 
-METHODS = ("robust", "cells", "angular", "ae", "tae", "pca")
+METHODS = ("robust", "rows", "cells", "angular", "ae", "tae", "pca")
+CELLWISE = ("robust", "rows", "cells")
+"""Methods that estimate from usable cells: one procedure, with and without the detection of bad cells."""
+USES_MISSING = (*CELLWISE, "angular", "pca")
+"""Methods that fit the other cells of a row with missing cells."""
 SCREENS = (None, "none", "cone", "outlyingness")
-LOSSES = (None, "sine", "squared_cosine")
 SCALINGS = ("none", "mad")
-CELLS = {"always": "clean", "never": "keep"}
-"""Values of `cells` and their names in model files."""
+CELLS = ("auto", "always", "never")
 _FORMER_CELLS = {"clean": "always", "keep": "never"}
 
 _CONE_DEFAULTS = {"max_angle": 60.0, "cosine": "abs", "ties": "index", "recenter": False, "exact": False}
 """Parameters of the cone and their defaults; another value requires a cone."""
 
-_NOT_OF_PCA = ("screen", "loss", "cells")
-"""Parameters that classical PCA does not have."""
-
 
 class AngularEmbedding(Subspace):
-    """Robust PCA: a subspace that outlying samples and, on request, outlying cells do not distort.
+    """Robust PCA: a subspace that bad rows, bad cells and missing cells do not distort.
 
-    Samples are centered at a robust center and reduced to their directions, so that no sample has a larger influence
-    than any other. `method` selects a preset of center, screen and loss; parameters that are not None override it:
+    `method` selects a preset; parameters that are not None override it. A parameter that the method does not have is
+    rejected by name:
 
-    - ``"robust"``: Stahel-Donoho screening, spatial median, then IRLS on the sum of sines (spherical fast median
-      subspace). Breakdown point close to 50 %.
-    - ``"cells"``: ``"robust"`` plus detection and imputation of cellwise outliers (wrapping start).
+    - ``"robust"``: bad rows, bad cells and missing cells at once. Candidates from robust distances of rows and from
+      bounded cells are compared by one criterion; the best is refined by a multivariate t likelihood over usable cells.
+      Breakdown point close to 50 % for rows.
+    - ``"rows"``: ``"robust"`` without the detection of bad cells.
+    - ``"cells"``: ``"robust"`` with bad cells always detected.
     - ``"angular"``: spherical PCA: eigenvectors of the spatial sign covariance matrix about the spatial median
-      (Locantore et al. 1999).
+      (Locantore et al. 1999). Missing cells: directions over the cells that are present.
     - ``"ae"``: angular embedding (Liu and Yu 2021): spherical PCA about the mean.
     - ``"tae"``: trimmed angular embedding (Liu and Yu 2021): ``"ae"`` restricted to the samples in one cone.
     - ``"pca"``: classical PCA, as in :class:`PCA`.
@@ -52,17 +55,17 @@ class AngularEmbedding(Subspace):
     n_components : int, float or "auto", default=2
         Number of components; or a fraction of the robust variance to explain (0 < x < 1); or ``"auto"`` (parallel
         analysis). The last two consider at most 30 components.
-    method : {"robust", "cells", "angular", "ae", "tae", "pca"}, default="robust"
-        The preset. A parameter that the method does not have is rejected by :meth:`fit`.
+    method : {"robust", "rows", "cells", "angular", "ae", "tae", "pca"}, default="robust"
+        The preset.
     center : {"spatial_median", "mean", "median", "none"}, array of shape (n_features,) or None, default=None
-        The center that is subtracted from each sample. None: ``"spatial_median"`` (also called geometric median or
-        L1-median) for robust, cells and angular; ``"mean"`` for ae, tae and pca.
+        The center that is subtracted from each sample, for angular, ae, tae and pca; the others estimate it. None:
+        ``"spatial_median"`` (also called geometric median or L1-median) for angular; ``"mean"`` for ae, tae and pca.
     scaling : {"none", "mad"}, default="none"
         ``"mad"`` divides each feature by its median absolute deviation, for features in different units.
     screen : {"outlyingness", "cone", "none"} or None, default=None
         The rule that selects the samples of the decomposition: those with a small outlyingness (Stahel-Donoho), those
-        in one cone, or all. None: ``"outlyingness"`` for robust and cells, ``"cone"`` for tae, ``"none"`` for the
-        others.
+        in one cone, or all. None: ``"cone"`` for tae, ``"none"`` for angular, ae and pca; robust, rows and cells
+        start from the outlyingness of rows.
     max_angle : float or "auto", default=60.0
         Half-angle of the cone, in degrees, above 0 and at most 90; ``"auto"``: the smallest cone that contains half of
         the samples. This and the next four parameters require a cone.
@@ -78,19 +81,22 @@ class AngularEmbedding(Subspace):
         contains estimates for eliminated samples.
     n_directions : int or None, default=None
         Number of projection directions of the outlyingness screen. None: 250.
-    cells : {"always", "never"} or None, default=None
-        ``"always"`` replaces cellwise outliers by their expected values. None: ``"always"`` for cells, ``"never"`` for
-        the others.
-    loss : {"sine", "squared_cosine"} or None, default=None
-        The objective: the sum of sines of the angles to the subspace, or minus the sum of squared cosines. None:
-        ``"sine"`` for robust and cells, ``"squared_cosine"`` for the others.
+    cells : {"auto", "always", "never"} or None, default=None
+        Detection of bad cells, which are replaced by their expected values during the fit: where that improves the fit,
+        always, or never. None: ``"auto"`` for robust, ``"always"`` for cells, ``"never"`` for rows.
+    missing : {"use", "drop", "error"}, default="use"
+        Treatment of missing cells: fit the other cells of a row, leave the row out of the fit, or raise an error.
+        Methods ae and tae cannot use such rows and raise an error for ``"use"``, too.
+    skew : bool, default=False
+        Adjust outlyingness and cutoffs for skewed features; for robust, rows and cells.
     robust_scores : bool or None, default=None
-        Make robust scores the default of :meth:`transform` for this model. None: False.
+        Make robust scores the default of :meth:`transform` for this model; for angular, ae, tae and pca. None: False.
     solver : {"auto", "scatter", "gram", "krylov"}, default="auto"
         The eigensolver: on the scatter matrix (D x D), on the Gram matrix (n x n), or block Krylov without either
-        matrix. ``"auto"`` is the cheapest by the cost model of the plan.
+        matrix; for angular, ae, tae and pca. ``"auto"`` is the cheapest by the cost model of the plan.
     tol : float or None, default=None
-        Largest accepted `sine_bound_`. None: 1e-6.
+        Largest accepted `sine_bound_`. None: 1e-4 for robust, rows and cells, whose statistical error is far larger;
+        1e-6 for the others.
     random_state : int, RandomState or None, default=0
         Seed of all random numbers.
     n_jobs : int or None, default=None
@@ -103,20 +109,20 @@ class AngularEmbedding(Subspace):
     Attributes
     ----------
     components_ : ndarray of shape (n_components_, n_features_in_)
-        Orthonormal rows, in order of decreasing angular eigenvalues. The entry of largest magnitude of each row is
-        positive.
+        Orthonormal rows, in order of decreasing variance (robust, rows, cells, pca) or angular eigenvalue. The entry of
+        largest magnitude of each row is positive.
     center_ : ndarray of shape (n_features_in_,)
         The center that is subtracted from samples.
     angular_eigenvalues_ : ndarray of shape (n_components_,) or None
         Eigenvalues of the spatial sign covariance matrix of the support: mean squared cosines to each component. They
-        sum to at most 1 and are not variances. None for ``method="pca"``.
+        sum to at most 1 and are not variances. None for robust, rows, cells and pca.
     explained_variance_ : ndarray of shape (n_components_,)
-        Squared robust scale of the scores.
+        Robust variances of the scores.
     explained_variance_ratio_ : ndarray of shape (n_components_,)
         Fractions of the total robust variance, which is the sum of `explained_variance_` and the robust mean of squared
         orthogonal distances of the support. They sum to at most 1.
     support_ : ndarray of bool, of shape (n_samples,)
-        Mask of the samples used in the final decomposition.
+        Mask of the rows used in the final decomposition; False for excluded and dropped rows, too.
     n_components_ : int
         Number of components.
     n_components_reason_ : str or None
@@ -126,8 +132,8 @@ class AngularEmbedding(Subspace):
         `tau_` is exact for all candidates of the pivot; see `exact`. None without a cone.
     scale_ : ndarray of shape (n_features_in_,) or None
         Divisors of the features; None without scaling.
-    cleaned_fraction_ : float or None
-        Fraction of cells that were cleaned; None if cells were not cleaned.
+    offset_ : float
+        -1, the smallest result of :meth:`score_samples` for an inlier.
     n_passes_ : int
         Number of passes over the data during the fit.
     residual_, sine_bound_, converged_ : float, float, bool
@@ -156,7 +162,6 @@ class AngularEmbedding(Subspace):
     tau_: npt.NDArray[np.int64] | None
     max_angle_: float | None
     scale_: npt.NDArray[np.float64] | None
-    cleaned_fraction_: float | None
     n_components_reason_: str | None
 
     def __init__(
@@ -174,7 +179,8 @@ class AngularEmbedding(Subspace):
         exact: bool = False,
         n_directions: int | None = None,
         cells: str | None = None,
-        loss: str | None = None,
+        missing: str = "use",
+        skew: bool = False,
         robust_scores: bool | None = None,
         solver: str = "auto",
         tol: float | None = None,
@@ -195,7 +201,8 @@ class AngularEmbedding(Subspace):
         self.exact = exact
         self.n_directions = n_directions
         self.cells = cells
-        self.loss = loss
+        self.missing = missing
+        self.skew = skew
         self.robust_scores = robust_scores
         self.solver = solver
         self.tol = tol
@@ -220,18 +227,14 @@ class AngularEmbedding(Subspace):
         return cls(n_components, method="tae", max_angle=max_angle)
 
     def _settings(self) -> dict[str, Any]:
-        preset = _preset(parameters.one_of("method", self.method, METHODS))
+        method = parameters.one_of("method", self.method, METHODS)
         given: dict[str, Any] = {
             "center": None if self.center is None else parameters.center(self.center),
             "screen": parameters.one_of("screen", self.screen, SCREENS),
             "n_directions": None if self.n_directions is None else parameters.count("n_directions", self.n_directions),
-            "cells": CELLS.get(parameters.one_of("cells", self._cells(), (None, *CELLS))),
-            "loss": parameters.one_of("loss", self.loss, LOSSES),
+            "cells": parameters.one_of("cells", self._cells(), (None, *CELLS)),
             "robust_scores": parameters.optional_bool("robust_scores", self.robust_scores),
             "tol": None if self.tol is None else parameters.real("tol", self.tol),
-        }
-        overridden: dict[str, Any] = {
-            name: preset.get(name) if value is None else value for name, value in given.items()
         }
         cone = {
             "max_angle": parameters.angle(self.max_angle),
@@ -240,14 +243,24 @@ class AngularEmbedding(Subspace):
             "recenter": bool(self.recenter),
             "exact": bool(self.exact),
         }
-        self._require_applicable(overridden["screen"], overridden["cells"], cone)
+        solver = parameters.one_of("solver", self.solver, parameters.SOLVERS)
+        missing, skew = self._missing(), parameters.flag("skew", self.skew)
+        self._require_parameters_of_method(method)
+        preset = _preset(method)
+        screen = preset["screen"] if given["screen"] is None else given["screen"]
+        self._require_screen(screen, cone)
+        if screen == "cone" or given["n_directions"] is not None:
+            given["screen"] = screen
         return {
-            "method": self.method,
+            "method": method,
             "n_components": parameters.n_components(self.n_components),
-            **overridden,
+            **given,
             **cone,
+            "skew": skew,
+            # Dropped rows are left out before the fit.
+            "missing": "use" if missing != "error" and method in USES_MISSING else "error",
             "scaling": parameters.one_of("scaling", self.scaling, SCALINGS),
-            "solver": parameters.one_of("solver", self.solver, parameters.SOLVERS),
+            "solver": None if solver == "auto" else solver,
             "seed": parameters.seed(self.random_state),
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
@@ -256,21 +269,35 @@ class AngularEmbedding(Subspace):
         """The parameter `cells`, former spellings replaced."""
         return _FORMER_CELLS.get(self.cells, self.cells) if isinstance(self.cells, str) else self.cells
 
-    def _require_applicable(self, screen: str, cells: str, cone: dict[str, Any]) -> None:
-        """Reject parameters that the method, with its screen, does not have."""
-        if self.method == "pca":
-            for name in _NOT_OF_PCA:
-                if getattr(self, name) is not None:
-                    msg = f"{name} = {getattr(self, name)!r} is not supported by method = 'pca'; leave it at None"
-                    raise ValueError(msg)
+    def _missing(self) -> str:
+        missing: str = parameters.one_of("missing", self.missing, MISSING)
+        return "error" if missing == "use" and self.method not in USES_MISSING else missing
+
+    def _require_parameters_of_method(self, method: str) -> None:
+        """Reject parameters that the method does not have, by name."""
+        absent: dict[str, Any] = {}
+        if method in CELLWISE:
+            absent = {"center": None, "solver": "auto", "robust_scores": None, **_CONE_DEFAULTS}
+        else:
+            absent = {"cells": None, "skew": False}
+        if method == "pca":
+            absent |= {"screen": None, "n_directions": None}
+        for name, default in absent.items():
+            value = getattr(self, name)
+            if not (value is default or (isinstance(value, type(default)) and value == default)):
+                msg = f"{name} = {value!r} is not supported by method = {method!r}; leave it at {default!r}"
+                raise ValueError(msg)
+        if method in CELLWISE and self.screen == "cone":
+            msg = f"screen = 'cone' is not supported by method = {method!r}; use method='tae'"
+            raise ValueError(msg)
+
+    def _require_screen(self, screen: str, cone: dict[str, Any]) -> None:
+        """Reject parameters of a screen that the method does not have."""
         where = f"method = {self.method!r}" + (f" with screen = {screen!r}" if self.screen is not None else "")
         for name, default in _CONE_DEFAULTS.items():
             if screen != "cone" and cone[name] != default:
                 msg = f"{name} = {cone[name]!r} requires a cone, which {where} does not have; use method='tae'"
                 raise ValueError(msg)
-        if screen == "cone" and cells == "clean":
-            msg = f"cleaning of cells is not supported with a cone, which {where} has; use cells='never'"
-            raise ValueError(msg)
         if screen != "outlyingness" and self.n_directions is not None:
             msg = (
                 f"n_directions = {self.n_directions!r} requires the outlyingness screen, which {where} does not have; "
@@ -285,7 +312,6 @@ class AngularEmbedding(Subspace):
         self.tau_ = model.tau
         self.max_angle_ = model.max_angle
         self.scale_ = model.scale
-        self.cleaned_fraction_ = model.cleaned_fraction
         self.n_components_reason_ = model.n_components_reason
 
     def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
@@ -297,7 +323,23 @@ class AngularEmbedding(Subspace):
             The data of the fit, which contain the pivot: the model does not store it. :class:`ConeScreen` does.
         """
         samples = self._samples(X)
-        return self._model.cone_angles(samples, threads=self._threads())
+        if self._rows is not None and samples.shape[0] == self._n_rows:
+            is_new = self._in_rows(np.zeros(len(self._rows), dtype=bool), True)
+            samples = samples.without(np.flatnonzero(is_new).tolist())
+        return self._in_rows(self._model.cone_angles(samples, threads=self._threads()), np.nan)
+
+    def _place_in_rows(self) -> None:
+        super()._place_in_rows()
+        if self._rows is None or self.pivot_ is None or self.tau_ is None:
+            return
+        # Rows that are no samples have no direction, either.
+        self.pivot_ = int(self._rows[self.pivot_])
+        self.tau_ = self._in_rows(self.tau_, len(self._rows) + 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "drop" or (self.missing == "use" and self.method in USES_MISSING)
+        return tags
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
@@ -310,15 +352,22 @@ class AngularEmbedding(Subspace):
             "method": model.method,
             "n_components": stored["n_components"],
             "random_state": metadata["seed"],
-            **{name: stored[name] for name in ("scaling", "solver")},
+            "scaling": stored["scaling"],
+            "skew": stored.get("skew", False),
+            # A former model of a method that uses missing cells now has no such parameter.
+            "missing": "error" if stored.get("missing") == "error" and model.method in USES_MISSING else "use",
         }
-        if stored["center"] != preset["center"]:
-            found["center"] = parameters.stored_center(stored["center"], model)
-        for name in ("screen", "cells", "loss", "tol", "robust_scores", "n_directions"):
+        if model.method not in CELLWISE:
+            found["solver"] = stored["solver"]
+            if stored["center"] != preset["center"]:
+                found["center"] = parameters.stored_center(stored["center"], model)
+            if stored.get("robust_scores", False):
+                found["robust_scores"] = True
+        for name in ("screen", "tol", "n_directions", *(("cells",) if model.method in CELLWISE else ())):
             if name in stored and stored[name] != preset.get(name):
                 found[name] = stored[name]
         if "cells" in found:
-            found["cells"] = _FORMER_CELLS[found["cells"]]
+            found["cells"] = _FORMER_CELLS.get(found["cells"], found["cells"])
         if stored["screen"] == "cone":
             found["max_angle"] = "auto" if stored["max_angle_auto"] else stored["max_angle"]
             found.update({name: stored[name] for name in ("cosine", "ties", "recenter")})

@@ -14,9 +14,12 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from steradian._engine import Samples
+from steradian._selection import MISSING, with_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import numpy.typing as npt
 
 SamplesLike: TypeAlias = Any
 """A numeric array, a data frame, a path, or a result of :func:`open`; they have no common type."""
@@ -41,7 +44,8 @@ def open(  # noqa: A001
     *,
     columns: Sequence[str] | None = None,
     row_names: bool = False,
-    missing: str = "error",
+    missing: str = "use",
+    missing_mask: Any = None,
     header: str = "auto",
     max_decoded: int | None = None,
 ) -> Samples:
@@ -58,8 +62,11 @@ def open(  # noqa: A001
         The columns of a table to read, in this order: names, or indices from 0 without a header.
     row_names : bool, default=False
         True if the first column of a table contains row names.
-    missing : {"error", "drop"}, default="error"
-        Treatment of rows with a missing cell: raise an error, or drop them.
+    missing : {"use", "drop", "error"}, default="use"
+        Treatment of missing cells of a table: read them as NaN, drop their rows, or raise an error. Estimators whose
+        method cannot use missing cells reject NaN.
+    missing_mask : array of bool, or path of a .npy file, optional
+        True for missing cells, with the shape of the data; for example for images, which have no NaN.
     header : {"auto", "yes", "no"}, default="auto"
         Treatment of the first row of a text table: names of the columns, or a sample. ``"auto"`` takes it for names
         if one of its cells is text; a header of numbers, such as wavelengths, needs ``"yes"``.
@@ -71,8 +78,8 @@ def open(  # noqa: A001
     Samples
         With ``shape``, ``dtype``, ``feature_names`` and ``dropped_rows``.
     """
-    if missing not in ("error", "drop"):
-        msg = f"missing = {missing!r} is not supported; expected 'error' or 'drop'"
+    if missing not in MISSING:
+        msg = f"missing = {missing!r} is not supported; expected {', '.join(map(repr, MISSING))}"
         raise ValueError(msg)
     if header not in ("auto", "yes", "no"):
         msg = f"header = {header!r} is not supported; expected 'auto', 'yes' or 'no'"
@@ -80,25 +87,31 @@ def open(  # noqa: A001
     if isinstance(columns, str):
         msg = f"columns = {columns!r} is one string; expected a sequence of names, for example [{columns!r}]"
         raise ValueError(msg)
-    return Samples.from_path(
+    samples = Samples.from_path(
         os.fspath(path),
         columns=None if columns is None else [str(column) for column in columns],
         row_names=row_names,
-        drop_missing=missing == "drop",
+        missing=missing,
         header=None if header == "auto" else header == "yes",
         max_decoded=max_decoded,
     )
+    return with_missing(samples, missing_mask)
 
 
-def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
-    """The samples of `X`, at least `minimum`; messages name the `reader`."""
+def read(X: SamplesLike, *, reader: str, minimum: int = 1, missing: str = "use", missing_mask: Any = None) -> Samples:
+    """The samples of `X`, at least `minimum`; messages name the `reader`.
+
+    `missing` is the treatment of missing cells of a table that is given by its path, see :func:`open`; those of all
+    other data are NaN.
+    """
+    masked: npt.NDArray[np.bool_] | None = None
     if isinstance(X, Samples):
         samples = X
     elif isinstance(X, (str, os.PathLike)):
         if not os.fspath(X):
             msg = "the path is empty; pass the path of a file, or data"
             raise ValueError(msg)
-        samples = Samples.from_path(os.fspath(X))
+        samples = Samples.from_path(os.fspath(X), missing=missing)
     elif (cluster := cluster_kind(X)) is not None:
         data, call = ("Dask collections", _dask_call(X)) if cluster == "dask" else ("Spark data frames", _SPARK_CALL)
         msg = f"{reader} does not support {data} here; apply a fitted model per partition, for example {call}"
@@ -112,9 +125,12 @@ def read(X: SamplesLike, *, reader: str, minimum: int = 1) -> Samples:
     elif is_frame(X):
         samples = _of_frame(X)
     else:
+        if isinstance(X, np.ma.MaskedArray):
+            masked = np.ma.getmaskarray(X) if np.ma.is_masked(X) else None
+            X = np.ma.getdata(X)
         samples = Samples.from_array(_numeric(X))
     _require_size(samples.shape, reader, minimum)
-    return samples
+    return with_missing(samples, missing_mask, masked)
 
 
 def cluster_kind(X: SamplesLike) -> str | None:
@@ -223,7 +239,7 @@ def _pandas_column(name: object, column: Any) -> Any:
         raise TypeError(msg)
     if getattr(column.dtype, "kind", "O") not in "fiub":
         return np.empty(len(column), dtype=object)
-    # Missing values of nullable and arrow types become NaN, which the engine rejects.
+    # Missing values of nullable and arrow types become NaN.
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
@@ -254,9 +270,6 @@ def _require_numeric(columns: Iterable[tuple[object, Any]]) -> list[Any]:
 
 def _numeric(X: SamplesLike) -> Any:
     """A numeric array with two or three axes; `X` itself if it is one."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        msg = "X has masked values, which are not supported; fill them, for example with X.filled(value)"
-        raise ValueError(msg)
     array = X if isinstance(X, np.ndarray) else _array(X)
     kind = array.dtype.kind
     if kind == "c":

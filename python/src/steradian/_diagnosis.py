@@ -1,10 +1,12 @@
-"""The diagnosis of samples: two distances, an angle, a flag, and the contributions of the features."""
+"""The diagnosis of samples: two distances, an angle, a flag, the contributions of the features, and the cells."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from steradian._cells import CellDiagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,14 +27,17 @@ class Diagnosis:
     score_distance : ndarray of shape (samples,)
         Distance within the subspace, in robust standard deviations of the scores.
     orthogonal_distance : ndarray of shape (samples,)
-        Distance to the subspace, in data units (in scaled units with ``scaling="mad"``).
+        Distance to the subspace, in data units (in scaled units with ``scaling="mad"``). For methods that clean cells,
+        and for samples with missing cells, the distance over usable cells, scaled for their number.
     angle_degrees : ndarray of shape (samples,)
         Angle between the centered sample and the subspace; NaN at the center.
     flag : ndarray of str, of shape (samples,)
         "regular", "good_leverage" (large score distance only), "orthogonal" (large orthogonal distance only) or
-        "bad_leverage" (both).
+        "bad_leverage" (both). Unusable rows, of which most cells are bad or missing, are always flagged.
     score_cutoff, orthogonal_cutoff : float
         The cutoffs of the two distances; a NaN cutoff flags no sample.
+    training : bool
+        True if the cutoffs are those of the fit's own rows, False if they are those of new rows.
     feature_names : ndarray of str
         Names of the features: those of the data, or their indices.
     """
@@ -44,15 +49,19 @@ class Diagnosis:
         feature_names: npt.ArrayLike | None,
         threads: int = 0,
         callback: Any = None,
+        *,
+        training: bool = False,
     ) -> None:
         self._model = model
         self._samples: _engine.Samples | None = samples
         self._threads = threads
+        self._cells: CellDiagnosis | None = None
+        self.training = training
         self.score_distance, self.orthogonal_distance, self.angle_degrees, flags = model.diagnose(
-            samples, threads=threads, callback=callback
+            samples, training=training, threads=threads, callback=callback
         )
         self.flag = np.asarray(flags, dtype=f"<U{max(map(len, FLAGS))}")
-        self.score_cutoff, self.orthogonal_cutoff = model.cutoffs
+        self.score_cutoff, self.orthogonal_cutoff = model.cutoffs(training)
         names = [str(j) for j in range(model.n_features)] if feature_names is None else feature_names
         self.feature_names = np.asarray(names, dtype=object)
 
@@ -76,6 +85,22 @@ class Diagnosis:
         """Mask of the samples within both cutoffs."""
         return np.asarray(self.flag == "regular")
 
+    @property
+    def excess(self) -> npt.NDArray[np.float64]:
+        """The larger ratio of a distance to its cutoff: above 1 for flagged samples, at most 1 for regular ones."""
+        ratios = np.zeros(len(self))
+        for distance, cutoff in (
+            (self.score_distance, self.score_cutoff),
+            (self.orthogonal_distance, self.orthogonal_cutoff),
+        ):
+            if not np.isnan(cutoff):
+                with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                    ratios = np.fmax(ratios, distance / cutoff)
+        ratios = np.minimum(ratios, np.finfo(np.float64).max)
+        # A sample may be flagged for another reason than its distances: too few usable cells.
+        flagged = np.maximum(ratios, np.nextafter(1.0, 2.0))
+        return np.where(self.is_regular, np.minimum(ratios, 1.0), flagged)
+
     def worst(self, count: int | None = None) -> npt.NDArray[np.intp]:
         """Indices of the flagged samples, in order of decreasing ratio of distance to cutoff.
 
@@ -84,8 +109,7 @@ class Diagnosis:
         count : int, optional
             Largest number of indices.
         """
-        excess = np.fmax(self.score_distance / self.score_cutoff, self.orthogonal_distance / self.orthogonal_cutoff)
-        order = np.argsort(-excess, kind="stable")
+        order = np.argsort(-self.excess, kind="stable")
         return np.asarray(order[~self.is_regular[order]][:count])
 
     def contributions(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> npt.NDArray[np.float64]:
@@ -103,8 +127,36 @@ class Diagnosis:
         """
         return self._model.contributions(self._data(), self._rows(samples))
 
+    @property
+    def cells(self) -> CellDiagnosis:
+        """The cells of all samples, for ``method="robust"``, ``"rows"`` and ``"cells"``; computed on first use.
+
+        This takes 18 bytes per cell; :meth:`cells_of` has only those of some samples.
+        """
+        if self._cells is None:
+            self._cells = self.cells_of()
+        return self._cells
+
+    def cells_of(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> CellDiagnosis:
+        """The cells of some samples, see :attr:`cells`.
+
+        Parameters
+        ----------
+        samples : sequence of int, optional
+            Indices of samples; all by default.
+        """
+        data, rows = self._data(), self._rows(samples)
+        found = self._model.diagnose_cells(data, rows, training=self.training, threads=self._threads)
+        if found is None:
+            msg = (
+                'the cells of samples require a model fitted with method="robust", "rows" or "cells", got '
+                f'method="{self._model.method}"'
+            )
+            raise ValueError(msg)
+        return CellDiagnosis(np.asarray(rows, dtype=np.intp), self.feature_names, found, data.take)
+
     def bad_cells(self, samples: Sequence[int] | npt.NDArray[Any] | None = None) -> npt.NDArray[np.bool_]:
-        """Mask of the bad cells of samples, for a model that cleaned cells (``method="cells"``).
+        """Mask of the bad cells of samples, as in :meth:`cells_of`.
 
         Parameters
         ----------
@@ -115,11 +167,7 @@ class Diagnosis:
         -------
         ndarray of bool, of shape (len(samples), features)
         """
-        mask = self._model.bad_cells(self._data(), self._rows(samples))
-        if mask is None:
-            msg = f'bad_cells requires a model fitted with method="cells", got method="{self._model.method}"'
-            raise ValueError(msg)
-        return mask
+        return self.cells_of(samples).bad
 
     def _data(self) -> _engine.Samples:
         if self._samples is None:

@@ -108,6 +108,14 @@ def optional_bool(name: str, value: object) -> bool | None:
     return None if value is None else bool(value)
 
 
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    if value is None:
+        msg = f"{name} = None is not supported; expected True or False"
+        raise ValueError(msg)
+    return bool(optional_bool(name, value))
+
+
 def seed(random_state: Any) -> int:
     """The seed: an integer as it is, as on the command line; otherwise one drawn from the random state."""
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):

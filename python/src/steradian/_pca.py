@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steradian import _parameters as parameters
+from steradian._selection import MISSING
 from steradian._subspace import Subspace
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class PCA(Subspace):
         The center that is subtracted from each sample.
     tol : float, default=1e-6
         Largest accepted `sine_bound_`.
+    missing : {"error", "use", "drop"}, default="error"
+        Treatment of missing cells: raise an error, as scikit-learn does; least squares on the cells that are present;
+        or leave their rows out of the fit.
     solver, random_state, n_jobs, memory_limit, verbose
         As in :class:`AngularEmbedding`.
 
@@ -62,6 +66,7 @@ class PCA(Subspace):
         center: str | npt.ArrayLike = "mean",
         solver: str = "auto",
         tol: float = 1e-6,
+        missing: str = "error",
         random_state: Any = 0,
         n_jobs: int | None = None,
         memory_limit: int | str | None = None,
@@ -71,6 +76,7 @@ class PCA(Subspace):
         self.center = center
         self.solver = solver
         self.tol = tol
+        self.missing = missing
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
@@ -87,9 +93,20 @@ class PCA(Subspace):
             "center": parameters.center(self.center),
             "solver": parameters.one_of("solver", self.solver, parameters.SOLVERS),
             "tol": parameters.real("tol", self.tol),
+            # Dropped rows are left out before the fit.
+            "missing": "error" if self._missing() == "error" else "use",
             "seed": parameters.seed(self.random_state),
             "memory_limit": parameters.memory_limit(self.memory_limit),
         }
+
+    def _missing(self) -> str:
+        missing: str = parameters.one_of("missing", self.missing, MISSING)
+        return missing
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing in ("use", "drop")
+        return tags
 
     @classmethod
     def _parameters_of(cls, metadata: dict[str, Any], model: _engine.Model, path: str) -> dict[str, Any]:
@@ -102,5 +119,6 @@ class PCA(Subspace):
             "center": parameters.stored_center(stored["center"], model),
             "solver": stored["solver"],
             "tol": stored["tol"],
+            "missing": stored.get("missing", "error"),
             "random_state": metadata["seed"],
         }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from steradian import _engine
 from steradian._baseline import Baseline
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from steradian._progress import EngineCallback
@@ -57,7 +58,7 @@ class PrincipalComponentPursuit(Baseline):
     """
 
     _METHODS: ClassVar[tuple[str, ...]] = ("pcp",)
-    _FITTED: ClassVar[tuple[str, ...]] = ("_model", "_parts")
+    _FITTED: ClassVar[tuple[str, ...]] = ("_model", "_rows", "_n_rows", "_parts")
 
     low_rank_: npt.NDArray[np.floating[Any]]
     sparse_: npt.NDArray[np.floating[Any]]
@@ -94,3 +95,7 @@ class PrincipalComponentPursuit(Baseline):
         if hasattr(self, "_parts"):
             self.low_rank_, self.sparse_ = self._parts
             del self._parts
+
+    def _place_in_rows(self) -> None:
+        super()._place_in_rows()
+        self.low_rank_, self.sparse_ = (self._in_rows(part, np.nan) for part in (self.low_rank_, self.sparse_))

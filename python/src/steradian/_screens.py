@@ -38,6 +38,9 @@ class Screen(OutlierMixin, Estimator):
         self.cutoff_ = model.cutoff
         self.offset_ = -model.cutoff
 
+    def _place_in_rows(self) -> None:
+        self.support_ = self._in_rows(self.support_, False)
+
     def fit_predict(self, X: SamplesLike, y: object = None, **options: Any) -> npt.NDArray[np.int64]:
         """Fit, and classify the samples of the fit as inliers or outliers.
 
@@ -51,7 +54,11 @@ class Screen(OutlierMixin, Estimator):
         ndarray of shape (samples,)
             1 for an inlier, -1 for an outlier.
         """
-        return np.where(self.fit(X, y, **options).support_, 1, -1)
+        inliers = np.where(self.fit(X, y, **options).support_, 1, -1)
+        if self._rows is not None:
+            is_new = self._in_rows(np.zeros(len(self._rows), dtype=bool), True)
+            inliers = np.where(is_new, self.predict(X), inliers)
+        return inliers
 
     def score_samples(self, X: SamplesLike) -> npt.NDArray[np.float64]:
         """Scores of samples: minus their outlyingness; outliers have low scores.
@@ -181,6 +188,12 @@ class ConeScreen(Screen):
         self.tau_ = model.tau
         self.max_angle_ = model.cutoff
 
+    def _place_in_rows(self) -> None:
+        super()._place_in_rows()
+        if self._rows is not None:
+            self.pivot_ = int(self._rows[self.pivot_])
+            self.tau_ = self._in_rows(self.tau_, len(self._rows) + 1)
+
     def cone_angles(self, X: SamplesLike) -> npt.NDArray[np.float64]:
         """Angles of samples to the pivot, in degrees; NaN at the center.
 
@@ -267,3 +280,7 @@ class OutlyingnessScreen(Screen):
     def _set_fitted_attributes(self, model: _engine.Screen) -> None:
         super()._set_fitted_attributes(model)
         self.outlyingness_ = model.measures
+
+    def _place_in_rows(self) -> None:
+        super()._place_in_rows()
+        self.outlyingness_ = self._in_rows(self.outlyingness_, np.nan)

@@ -11,6 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from steradian import _engine
+from steradian._completed import completed_like
 from steradian._data import SamplesLike, read
 from steradian._diagnosis import Diagnosis
 from steradian._distributed import adapter
@@ -38,6 +39,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     residual_: float
     sine_bound_: float
     converged_: bool
+    offset_: float
 
     def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> _engine.Model:
         if not isinstance(samples, _engine.Samples):
@@ -54,6 +56,63 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.n_components_ = len(self.components_)
         self.n_passes_ = model.passes
         self.residual_, self.sine_bound_, self.converged_ = model.certificate
+        self.offset_ = -1.0
+
+    def _place_in_rows(self) -> None:
+        self.support_ = self._in_rows(self.support_, False)
+
+    def fit_transform(
+        self,
+        X: SamplesLike,
+        y: object = None,
+        *,
+        missing_mask: Any = None,
+        exclude: Any = None,
+        callback: Callback | None = None,
+    ) -> Any:
+        """Fit to samples, and return their scores.
+
+        Parameters
+        ----------
+        X, y, missing_mask, exclude, callback
+            See :meth:`fit`. Excluded rows have scores, too.
+
+        Returns
+        -------
+        ndarray of shape (samples, n_components_)
+            As from :meth:`transform`.
+        """
+        self.fit(X, y, missing_mask=missing_mask, exclude=exclude, callback=callback)
+        return self._transformed(X, None, missing_mask)
+
+    def fit_predict(
+        self,
+        X: SamplesLike,
+        y: object = None,
+        *,
+        missing_mask: Any = None,
+        exclude: Any = None,
+        callback: Callback | None = None,
+    ) -> npt.NDArray[np.int64]:
+        """Fit to samples, and classify them by the cutoffs of the fit's own rows.
+
+        Parameters
+        ----------
+        X, y, missing_mask, exclude, callback
+            See :meth:`fit`. Rows that are no samples of the fit are classified by the cutoffs of new rows.
+
+        Returns
+        -------
+        ndarray of shape (samples,)
+            1 for an inlier, -1 for an outlier.
+        """
+        self.fit(X, y, missing_mask=missing_mask, exclude=exclude, callback=callback)
+        samples = self._samples(X, missing_mask)
+        regular = self._diagnosis(samples, training=True).is_regular
+        if self._rows is not None:
+            is_new = self._in_rows(np.zeros(len(self._rows), dtype=bool), True)
+            regular = np.where(is_new, self._diagnosis(samples).is_regular, regular)
+        return np.where(regular, 1, -1)
 
     def transform(self, X: SamplesLike, robust_scores: bool | None = None) -> Any:
         """Scores of samples: coordinates of the centered samples along the components.
@@ -61,11 +120,13 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         X : see :meth:`fit`
-            Samples with the features of the fit.
+            Samples with the features of the fit. The scores of a sample with missing cells, or with bad cells under a
+            method that cleans cells, are computed from its usable cells.
         robust_scores : bool, optional
             True: scores by Huber regression over the features, which a few bad cells of a sample do not distort; it is
             slower. False: scores by orthogonal projection. None: the default of the model, which is False unless the
-            model was fitted with ``robust_scores=True`` (or ``steradian fit --robust-scores``).
+            model was fitted with ``robust_scores=True`` (or ``steradian fit --robust-scores``). Not for
+            ``method="robust"``, ``"rows"`` and ``"cells"``, whose scores are computed from usable cells.
 
         Returns
         -------
@@ -74,11 +135,14 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             lazy Dask array; for a ``dask.delayed`` part or a future, a delayed part; for a list of these, a list; for a
             Spark data frame, the data frame with an additional column ``scores``.
         """
+        return self._transformed(X, robust_scores)
+
+    def _transformed(self, X: SamplesLike, robust_scores: bool | None, missing_mask: Any = None) -> Any:
         cluster = adapter(X)
         if cluster is not None:
             check_is_fitted(self)
             return cluster.transformed(self, X, robust_scores)
-        samples = self._samples(X)
+        samples = self._samples(X, missing_mask)
         return self._model.transform(
             samples, robust_scores=robust_scores, threads=self._threads(), callback=self._report()
         )
@@ -114,13 +178,44 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             raise AttributeError(msg)
         return self.explained_variance_ / total if total > 0 else np.zeros_like(self.explained_variance_)
 
-    def diagnose(self, X: SamplesLike, *, callback: Callback | None = None) -> Diagnosis:
-        """Distances, angles, flags and contributions of the features, for each sample.
+    def impute(self, X: SamplesLike, *, bad_cells: bool = False, return_mask: bool = False) -> Any:
+        """Samples with expected values in place of missing cells, and on request of bad cells.
 
         Parameters
         ----------
         X : see :meth:`fit`
             Samples with the features of the fit: those of the fit, or new ones.
+        bad_cells : bool, default=False
+            Replace bad cells, too; for ``method="robust"``, ``"rows"`` and ``"cells"``.
+        return_mask : bool, default=False
+            Return a mask of the replaced cells, too.
+
+        Returns
+        -------
+        data frame or ndarray
+            Of the kind and shape of `X`, or as requested by `set_output`. An array is float64 or float32, as from
+            :meth:`transform`; columns of a data frame that are complete are unchanged.
+        mask : ndarray of bool, of the shape of the data
+            True for replaced cells; only with ``return_mask=True``.
+        """
+        samples = self._samples(X)
+        values, mask = self._model.impute(
+            samples, bad_cells=bad_cells, threads=self._threads(), callback=self._report()
+        )
+        shape = (samples.shape[0], *(samples.image or samples.shape[1:]))
+        completed = completed_like(X, values.reshape(shape), mask, self)
+        return (completed, mask.reshape(shape)) if return_mask else completed
+
+    def diagnose(self, X: SamplesLike, *, training: bool = False, callback: Callback | None = None) -> Diagnosis:
+        """Distances, angles and flags of samples, contributions of the features, and the diagnosis of cells.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples with the features of the fit: those of the fit, or new ones.
+        training : bool, default=False
+            True: classify by the cutoffs of the fit's own rows. The model has adapted to these rows, so that their
+            distances are smaller than those of new rows, above all if there are few rows per feature.
         callback : callable, optional
             See :meth:`fit`.
 
@@ -128,12 +223,16 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         Diagnosis
         """
-        samples = self._samples(X)
+        return self._diagnosis(self._samples(X), callback, training=training)
+
+    def _diagnosis(
+        self, samples: _engine.Samples, callback: Callback | None = None, *, training: bool = False
+    ) -> Diagnosis:
         names = getattr(self, "feature_names_in_", None)
-        return Diagnosis(self._model, samples, names, self._threads(), self._report(callback))
+        return Diagnosis(self._model, samples, names, self._threads(), self._report(callback), training=training)
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
-        """Classify samples as inliers or outliers by the cutoffs of the model.
+        """Classify samples as inliers or outliers by the cutoffs of new rows; :meth:`fit_predict` has those of the fit.
 
         Parameters
         ----------
@@ -146,6 +245,31 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             1 for an inlier (both distances within their cutoffs), -1 for an outlier. See :meth:`diagnose`.
         """
         return np.where(self.diagnose(X).is_regular, 1, -1)
+
+    def score_samples(self, X: SamplesLike) -> npt.NDArray[np.float64]:
+        """Scores of samples as inliers: minus the larger ratio of a distance to its cutoff of new rows.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples with the features of the fit.
+
+        Returns
+        -------
+        ndarray of shape (samples,)
+            Outliers have scores below `offset_`, which is -1.
+        """
+        return -self.diagnose(X).excess
+
+    def decision_function(self, X: SamplesLike) -> npt.NDArray[np.float64]:
+        """Scores relative to the threshold: ``score_samples(X) - offset_``, negative for outliers.
+
+        Parameters
+        ----------
+        X : see :meth:`fit`
+            Samples with the features of the fit.
+        """
+        return self.score_samples(X) - self.offset_
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model file, which the command line reads, too. The file is written atomically.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use steradian::config::{Angle, Cosine, Scaling, Ties};
+use steradian::config::{Angle, ComponentOrder, Cosine, Scaling, Ties};
 use steradian::{Center, ComponentCount, Method, Solver};
 use steradian_baselines::{BASELINES, EMAE, EMPCA, GA, PCP, TGA};
 use steradian_clips::SCENE;
@@ -20,6 +20,17 @@ pub enum CenterChoice {
     Named(Center),
     /// A .npy file with one value per feature.
     File(PathBuf),
+}
+
+/// The rows of a cell map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapRows {
+    /// The rows with the largest orthogonal distance, as many as have space for a name.
+    Worst,
+    /// All rows in data order.
+    Data,
+    /// This many rows with the largest orthogonal distance.
+    Count(usize),
 }
 
 /// A parser of names with help texts; each name stands for a value.
@@ -39,7 +50,7 @@ pub(super) fn methods() -> impl TypedValueParser<Value = Method> {
     one_of(named(METHODS.iter().chain(&BASELINES)))
 }
 
-static METHODS: [Method; 6] = Method::ALL;
+static METHODS: [Method; 7] = Method::ALL;
 
 fn named(methods: impl Iterator<Item = &'static Method>) -> Vec<(&'static str, &'static str, Method)> {
     methods.map(|m| (m.name(), method_help(*m), *m)).collect()
@@ -49,10 +60,11 @@ fn named(methods: impl Iterator<Item = &'static Method>) -> Vec<(&'static str, &
 fn method_help(method: Method) -> &'static str {
     match method {
         Method::Robust => {
-            "Stahel-Donoho screening, spatial median, then IRLS on the sum of sines (spherical fast median subspace). \
-             Breakdown point close to 50 %."
+            "For bad rows, bad cells and missing cells at once: a multivariate t model of the usable cells. Breakdown \
+             point close to 50 % for rows."
         }
-        Method::Cells => "`robust` plus detection and imputation of cellwise outliers (wrapping start).",
+        Method::Cells => "`robust` that always detects bad cells.",
+        Method::Rows => "`robust` that never detects bad cells.",
         Method::Angular => {
             "Spherical PCA: eigenvectors of the spatial sign covariance matrix about the spatial median \
              (Locantore et al. 1999)."
@@ -110,6 +122,13 @@ pub(super) fn scalings() -> impl TypedValueParser<Value = Scaling> {
     ])
 }
 
+pub(super) fn orders() -> impl TypedValueParser<Value = ComponentOrder> {
+    one_of(vec![
+        ("angular", "angular eigenvalue, the largest first", ComponentOrder::Angular),
+        ("variance", "robust variance, the largest first", ComponentOrder::Variance),
+    ])
+}
+
 pub(super) fn header() -> impl TypedValueParser<Value = Header> {
     one_of(vec![
         ("auto", "a header if one of its cells is text", Header::Auto),
@@ -143,6 +162,16 @@ pub(super) fn center(text: &str) -> Result<CenterChoice, String> {
         Some(center) => Ok(CenterChoice::Named(center)),
         None if text.to_lowercase().ends_with(".npy") => Ok(CenterChoice::File(text.into())),
         None => Err("expected mean, median, spatial-median, none, or a .npy file".into()),
+    }
+}
+
+/// The rows of a cell map: `worst`, `data`, or a number of worst rows.
+pub(super) fn map_rows(text: &str) -> Result<MapRows, String> {
+    match (text, text.parse::<usize>()) {
+        ("worst", _) => Ok(MapRows::Worst),
+        ("data", _) => Ok(MapRows::Data),
+        (_, Ok(count)) if count > 0 => Ok(MapRows::Count(count)),
+        _ => Err("expected worst, data, or a number of rows >= 1".into()),
     }
 }
 
@@ -202,6 +231,16 @@ mod tests {
         assert_eq!(seconds("0.25"), Ok(Duration::from_millis(250)));
         for bad in ["", "-1", "NaN", "inf", "1e30", "5s"] {
             assert!(seconds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rows_of_a_map_are_a_name_or_a_number() {
+        assert_eq!(map_rows("worst"), Ok(MapRows::Worst));
+        assert_eq!(map_rows("data"), Ok(MapRows::Data));
+        assert_eq!(map_rows("40"), Ok(MapRows::Count(40)));
+        for bad in ["0", "-1", "all", "", "1.5"] {
+            assert!(map_rows(bad).is_err(), "{bad}");
         }
     }
 

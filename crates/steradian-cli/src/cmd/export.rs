@@ -9,6 +9,7 @@ use steradian_io::{OutputPath, check_outputs};
 use crate::args::ExportArgs;
 use crate::files;
 use crate::interrupt::{self, Phase};
+use crate::model_json::feature_label;
 use crate::outcome::CommandResult;
 use crate::render::print;
 use crate::terminal;
@@ -35,7 +36,7 @@ pub fn run(args: &ExportArgs) -> CommandResult {
 }
 
 fn write_csv(path: &Path, model: &Model) -> Result<()> {
-    let names: Vec<String> = (0..model.n_features()).map(|feature| format!("f{feature}")).collect();
+    let names: Vec<String> = (0..model.n_features()).map(|feature| feature_label(model, feature)).collect();
     steradian_io::write_csv(path, Some(&names), &model.subspace.components)
 }
 

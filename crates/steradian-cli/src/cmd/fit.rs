@@ -174,13 +174,32 @@ fn summary(model: &Model, run: &Run) -> String {
     format!("{}\n{}", key_value_lines(&lines), components(model))
 }
 
-/// The table of components: angular eigenvalue and explained variance of each.
+/// The importance of the components: standard deviation, fraction of the variance, its running sum, and the eigenvalue on the
+/// sphere where the method has one.
 pub fn components(model: &Model) -> String {
-    let row = |k: usize| {
-        let eigenvalue =
-            model.subspace.angular_eigenvalues.as_ref().map_or("-".into(), |eigenvalues| number(eigenvalues[k]));
-        vec![k.to_string(), eigenvalue, number(model.diagnostics.explained_variance[k])]
+    let angular = model.subspace.angular_eigenvalues.as_ref();
+    let mut header = vec![
+        "component",
+        "standard deviation",
+        "explained variance",
+        "proportion of variance",
+        "cumulative proportion",
+    ];
+    header.extend(angular.map(|_| "angular eigenvalue"));
+    let total = model.diagnostics.total_variance.unwrap_or(f64::NAN);
+    let mut sum = 0.0;
+    let row = |(k, variance): (usize, &f64)| {
+        sum += variance;
+        let mut cells = vec![k.to_string(), number(variance.sqrt()), number(*variance)];
+        cells.extend([variance / total, sum / total].map(proportion));
+        cells.extend(angular.map(|values| number(values[k])));
+        cells
     };
-    let rows: Vec<_> = (0..model.n_components()).map(row).collect();
-    table(&["component", "angular eigenvalue", "explained variance"], &rows)
+    let rows: Vec<_> = model.diagnostics.explained_variance.iter().enumerate().map(row).collect();
+    table(&header, &rows)
+}
+
+/// A fraction with four decimals; `-` if it is not finite.
+fn proportion(fraction: f64) -> String {
+    if fraction.is_finite() { format!("{fraction:.4}") } else { "-".into() }
 }

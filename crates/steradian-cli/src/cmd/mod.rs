@@ -4,6 +4,7 @@ pub mod background;
 pub mod completions;
 pub mod demo;
 pub mod export;
+pub mod fill;
 pub mod fit;
 pub mod inspect;
 pub mod manpages;

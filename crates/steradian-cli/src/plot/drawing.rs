@@ -47,10 +47,10 @@ pub enum DrawingElement {
         /// Centers of the marks.
         points: Vec<Position>,
     },
-    /// Squares that represent many samples each.
+    /// Rectangles of one size and color, such as the cells of a map.
     Tiles {
-        /// Side length.
-        side: f64,
+        /// Width and height.
+        size: [f64; 2],
         /// Color.
         color: RgbColor,
         /// Opacity from 0 to 1.

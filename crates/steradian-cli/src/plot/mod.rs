@@ -1,6 +1,8 @@
 //! Plots of results, written as SVG or PNG.
 
 mod axis;
+pub mod cell_grid;
+pub mod cell_map;
 mod drawing;
 mod font;
 mod labels;
@@ -12,7 +14,7 @@ use std::path::Path;
 
 use steradian::{Error, Result};
 
-use drawing::Drawing;
+pub use drawing::Drawing;
 
 /// File format of a plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

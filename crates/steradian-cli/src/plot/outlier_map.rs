@@ -42,12 +42,12 @@ const FRAME_TOP: f64 = 84.0;
 const FRAME_RIGHT: f64 = WIDTH - 28.0;
 const FRAME_BELOW: f64 = 64.0;
 
-const INK: RgbColor = [38, 38, 38];
-const FAINT: RgbColor = [110, 110, 110];
+pub(super) const INK: RgbColor = [38, 38, 38];
+pub(super) const FAINT: RgbColor = [110, 110, 110];
 const GRID: RgbColor = [232, 232, 232];
 
 /// Mark, color and name of a flag. The palette of Okabe and Ito is readable for color-blind readers.
-fn style(flag: Flag) -> (Mark, RgbColor, &'static str) {
+pub(super) fn style(flag: Flag) -> (Mark, RgbColor, &'static str) {
     match flag {
         Flag::Regular => (Mark::Circle, [125, 125, 125], "regular"),
         Flag::GoodLeverage => (Mark::Square, [0, 114, 178], "good leverage"),
@@ -298,16 +298,16 @@ fn upwards(frame: &Area, position: f64) -> f64 {
     frame.bottom - position * (frame.bottom - frame.top)
 }
 
-fn line(from: Position, to: Position, width: f64, color: RgbColor) -> DrawingElement {
+pub(super) fn line(from: Position, to: Position, width: f64, color: RgbColor) -> DrawingElement {
     DrawingElement::Line { from, to, width, color, dashed: false }
 }
 
-fn label(at: Position, size: f64, color: RgbColor, anchor: Anchor, content: String) -> DrawingElement {
+pub(super) fn label(at: Position, size: f64, color: RgbColor, anchor: Anchor, content: String) -> DrawingElement {
     DrawingElement::Text(Text { at, size, color, anchor, vertical: false, content })
 }
 
 /// Text truncated to `most` characters.
-fn truncated(text: &str, most: usize) -> String {
+pub(super) fn truncated(text: &str, most: usize) -> String {
     match text.chars().count() > most {
         true => text.chars().take(most - 1).chain(['…']).collect(),
         false => text.to_string(),
@@ -329,7 +329,7 @@ fn tiles(points: &[Position], color: RgbColor) -> Vec<DrawingElement> {
     let shape = |(shade, corners): (usize, Vec<Position>)| {
         // A tile with a single sample must remain visible.
         let opacity = 0.35 + 0.65 * shade as f64 / (SHADES - 1) as f64;
-        DrawingElement::Tiles { side: TILE, color, opacity, corners }
+        DrawingElement::Tiles { size: [TILE; 2], color, opacity, corners }
     };
     shades.into_iter().enumerate().filter(|(_, corners)| !corners.is_empty()).map(shape).collect()
 }

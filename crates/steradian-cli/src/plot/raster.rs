@@ -62,9 +62,10 @@ fn draw(pixels: &mut Pixmap, typeface: &Typeface, element: &DrawingElement) {
                 }
             }
         }
-        DrawingElement::Tiles { side, color, opacity, corners } => {
+        DrawingElement::Tiles { size, color, opacity, corners } => {
+            let [width, height] = size.map(|side| side as f32);
             for corner in corners {
-                if let Some(tile) = Rect::from_xywh(corner[0] as f32, corner[1] as f32, *side as f32, *side as f32) {
+                if let Some(tile) = Rect::from_xywh(corner[0] as f32, corner[1] as f32, width, height) {
                     pixels.fill_rect(tile, &ink(*color, *opacity), scale, None);
                 }
             }

@@ -46,12 +46,12 @@ fn draw(out: &mut String, index: usize, element: &DrawingElement) {
                 writeln!(out, "<use href=\"#m{index}\" x=\"{x}\" y=\"{y}\"/>")
             })
         }
-        DrawingElement::Tiles { side, color, opacity, corners } => {
+        DrawingElement::Tiles { size, color, opacity, corners } => {
             let _ = write!(out, "<path fill=\"{}\" fill-opacity=\"{opacity:.2}\" d=\"", hex(*color));
-            let side = Short(*side);
+            let [width, height] = size.map(Short);
             for corner in corners {
                 let [x, y] = corner.map(Short);
-                let _ = write!(out, "M{x} {y}h{side}v{side}h-{side}z");
+                let _ = write!(out, "M{x} {y}h{width}v{height}h-{width}z");
             }
             writeln!(out, "\"/>")
         }
@@ -135,7 +135,7 @@ mod tests {
                 opacity: 0.5,
                 points: vec![[1.0, 2.0], [3.0, 4.0]],
             },
-            DrawingElement::Tiles { side: 4.0, color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
+            DrawingElement::Tiles { size: [4.0, 3.0], color: [0; 3], opacity: 0.5, corners: vec![[8.0, 12.0]] },
             DrawingElement::Text(Text {
                 at: [5.0, 6.0],
                 size: 12.0,
@@ -150,7 +150,7 @@ mod tests {
             "viewBox=\"0 0 20 10\"",
             "stroke-dasharray",
             "<use href=\"#m1\" x=\"3\" y=\"4\"/>",
-            "M8 12h4v4h-4z",
+            "M8 12h4v3h-4z",
             "rotate(-90 5 6)",
             "x &lt; y",
         ] {

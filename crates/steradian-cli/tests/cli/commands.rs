@@ -172,10 +172,64 @@ fn inspect_has_the_keys_of_fit() {
     for key in FIT_KEYS.iter().filter(|key| !["peak_memory_bytes", "seconds", "warnings"].contains(key)) {
         assert_eq!(out[key], fitted[key], "{key}");
     }
+    assert!(out["cutoffs_new"].as_array().unwrap().iter().all(|cutoff| cutoff.as_f64().unwrap() > 0.0));
     assert!(out["cutoffs"].as_array().unwrap().iter().all(|cutoff| cutoff.as_f64().unwrap() > 0.0));
     assert_eq!(out["angular_eigenvalues"].as_array().unwrap().len(), 3);
     let text = lab.ok("inspect m.safetensors");
     assert!(text.contains("robust") && text.contains("component"), "{text}");
+}
+
+#[test]
+fn loadings_have_the_names_of_the_features() {
+    let lab = Lab::new();
+    let rows: String = samples(60, 3).chunks(3).map(|row| format!("{},{},{}\n", row[0], row[1], row[2])).collect();
+    lab.write("cars.csv", format!("price,\"power, hp\",weight\n{rows}"));
+    lab.ok("fit cars.csv -o m -d 2 --method pca");
+    lab.ok("export m -o q.csv");
+    let text = String::from_utf8(lab.read("q.csv")).unwrap();
+    assert_eq!(text.lines().next(), Some("price,\"power, hp\",weight"));
+    assert_eq!(text.lines().count(), 3);
+    let model = steradian::Model::from_bytes(&lab.read("m")).unwrap();
+    let text = lab.ok("inspect m");
+    let row = |name: &str| -> Vec<f64> {
+        let line = text.lines().rfind(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+        line.trim_start()[name.len()..].split_whitespace().map(|x| x.parse().unwrap()).collect()
+    };
+    for (feature, name) in ["price", "power, hp", "weight"].into_iter().enumerate() {
+        let expected = [0, 1].map(|k| model.subspace.components.row(k)[feature]);
+        let found = row(name);
+        assert!(found.len() == 2 && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 6e-5), "{name}: {found:?}");
+    }
+    // The importance of components: standard deviation, variance, its fraction and the running sum.
+    let (variances, total) = (&model.diagnostics.explained_variance, model.diagnostics.total_variance.unwrap());
+    let second = row("1 ");
+    let expected = [variances[1].sqrt(), variances[1], variances[1] / total, (variances[0] + variances[1]) / total];
+    assert_eq!(second.len(), 4, "{text}");
+    assert!(second.iter().zip(expected).all(|(a, b)| (a / b - 1.0).abs() < 1e-3), "{second:?} {expected:?}");
+    assert!(text.contains("60 of 60") && text.contains("cutoffs of new samples"), "{text}");
+    // Of many features, those with the largest loadings.
+    lab.write("wide.npy", samples_npy("<f8", 60, 50));
+    lab.ok("fit wide.npy -o wide -d 2 --method pca");
+    let text = lab.ok("inspect wide");
+    assert!(text.contains("40 of 50 features and 2 of 2 components; `steradian export` writes all"), "{text}");
+}
+
+#[test]
+fn components_are_ordered_by_variance_on_request() {
+    let lab = Lab::new();
+    lab.write("x.npy", samples_npy("<f8", 90, 6));
+    let out = lab.json("fit x.npy -o m -d 3 --method angular --order variance --json");
+    assert_eq!(out["parameters"]["order"], "variance");
+    let variances: Vec<f64> =
+        out["explained_variance"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    assert!(variances.is_sorted_by(|a, b| a >= b), "{variances:?}");
+    let default = lab.json("fit x.npy -o n -d 3 --method angular --json");
+    assert!(default["parameters"].get("order").is_none());
+    lab.reject(
+        2,
+        "fit x.npy -o n --method pca --order variance",
+        &["--order variance applies to", "angular, ae or tae"],
+    );
 }
 
 #[test]
@@ -208,6 +262,15 @@ fn a_header_of_numbers_is_read_on_request() {
     assert_eq!(samples("fit named.csv -o yes -d 1 --header yes --json"), 40);
     let components = |name: &str| steradian::Model::from_bytes(&lab.read(name)).unwrap().subspace.components;
     assert_eq!(components("yes").data(), components("expected").data());
+    // A first row of equal steps, unlike all others, is named.
+    let output = lab.run("fit named.csv -o auto -d 1");
+    let note = "the first row is read as a sample, but its cells go steadily from 1100 to 1104";
+    assert!(stderr(&output).contains(note) && stderr(&output).contains("--header yes"), "{}", stderr(&output));
+    for line in
+        ["fit named.csv -o no -d 1 --header no", "fit named.csv -o y -d 1 --header yes", "fit unnamed.csv -o u -d 1"]
+    {
+        assert!(!stderr(&lab.run(line)).contains("steadily"), "{line}");
+    }
     lab.ok("outliers yes named.csv --header yes --columns 1100,1102,1104");
     lab.write("x.npy", samples_npy("<f8", 40, 3));
     lab.reject(2, "fit x.npy -o m --header yes", &["--header", "only to tables"]);
@@ -264,6 +327,7 @@ fn help_shows_defaults_and_examples() {
         "fit",
         "transform",
         "reconstruct",
+        "fill",
         "outliers",
         "background",
         "shadows",

@@ -7,6 +7,7 @@ mod commands;
 mod demo;
 mod errors;
 mod faults;
+mod fill;
 // Shared by the tests of all crates.
 #[path = "../../../steradian-io/tests/io/common/ffmpeg.rs"]
 mod ffmpeg;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
+use steradian::model::CutoffKind;
 use steradian::config::Scaling;
 use steradian::data::{Block, BlockData, Rows};
 use steradian::{Config, Local, Method, Model, Result, SliceSource};
@@ -200,7 +201,7 @@ fn use_model(place: &Workplace, input: &[u8]) -> Result<()> {
     let source = SliceSource::new(&data, 3, features)?;
     let scores = model.transform(&source, place.runner())?;
     assert_eq!((scores.rows(), scores.columns()), (3, model.n_components()));
-    assert_eq!(model.diagnose(&source, place.runner())?.len(), 3);
+    assert_eq!(model.diagnose(&source, place.runner(), CutoffKind::New)?.len(), 3);
     assert_eq!(model.reconstruct(&source, place.runner())?.columns(), features);
     let block = Block::new(0, BlockData::F64(Rows::contiguous(&data, 3, features)?));
     place_in_pool(place, || {

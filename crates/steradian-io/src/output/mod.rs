@@ -8,6 +8,8 @@ pub(crate) mod created_folders;
 pub(crate) mod marker;
 pub(crate) mod output_folder;
 pub(crate) mod record;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+pub(crate) mod table_writer;
 pub(crate) mod temporary;
 pub(crate) mod write;
 

@@ -7,6 +7,7 @@ use std::path::Path;
 #[cfg(feature = "csv")]
 use steradian::Matrix;
 use steradian::data::ElementType;
+use steradian::memory::CollectReserved;
 use steradian::{Error, Result};
 
 use crate::npy::element::FileElement;
@@ -35,7 +36,22 @@ impl NpyWriter {
     }
 
     /// Starts an array whose content goes to a new file.
-    pub fn begin(mut file: AtomicFile, element: ElementType, shape: &[usize]) -> Result<Self> {
+    pub fn begin(file: AtomicFile, element: ElementType, shape: &[usize]) -> Result<Self> {
+        let descr = match element {
+            ElementType::U8 => u8::DESCR,
+            ElementType::U16 => u16::DESCR,
+            ElementType::F32 => f32::DESCR,
+            ElementType::F64 => f64::DESCR,
+        };
+        Self::with_descr(file, descr, element, shape)
+    }
+
+    /// Starts an array of booleans, which [`NpyWriter::write_mask`] appends.
+    pub fn create_mask(path: impl AsRef<Path>, shape: &[usize]) -> Result<Self> {
+        Self::with_descr(AtomicFile::create(path)?, "|b1", ElementType::U8, shape)
+    }
+
+    fn with_descr(mut file: AtomicFile, descr: &str, element: ElementType, shape: &[usize]) -> Result<Self> {
         let path = file.path();
         let Some((&rows, sizes)) = shape.split_first() else {
             return Err(Error::invalid_argument(format!(
@@ -50,12 +66,6 @@ impl NpyWriter {
                 path.display(),
                 usize::BITS
             )));
-        };
-        let descr = match element {
-            ElementType::U8 => u8::DESCR,
-            ElementType::U16 => u16::DESCR,
-            ElementType::F32 => f32::DESCR,
-            ElementType::F64 => f64::DESCR,
         };
         file.append(&header(descr, shape))?;
         Ok(Self { file, element, rows, row_length, written: 0, bytes: Vec::new() })
@@ -85,6 +95,11 @@ impl NpyWriter {
         }
         self.written += rows.len();
         Ok(())
+    }
+
+    /// Appends complete rows of booleans.
+    pub fn write_mask(&mut self, rows: &[bool]) -> Result<()> {
+        self.write(&rows.iter().map(|&set| u8::from(set)).collect_reserved())
     }
 
     /// Puts the array into place; fails if rows are missing.

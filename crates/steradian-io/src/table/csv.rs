@@ -20,7 +20,8 @@ use crate::system::pread::{PositionedReader, changed_length, length, open_regula
 use crate::table::cell::Cell;
 use crate::table::csv_layout::CsvLayout;
 use crate::table::csv_records::{BUFFER, Records, separator};
-use crate::table::table_options::{MissingRule, TableOptions};
+use crate::table::first_row::FirstRow;
+use crate::table::table_options::{Header, MissingRule, TableOptions};
 use crate::table::table_rows::TableRows;
 
 /// Number of samples between two recorded starts.
@@ -39,6 +40,7 @@ pub struct CsvSource {
     /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
     rows: TableRows,
+    number_header: Option<[f64; 2]>,
 }
 
 impl CsvSource {
@@ -66,6 +68,7 @@ impl CsvSource {
             shape: Shape { samples: scan.rows.samples(), features, element: ElementType::F64, image: None },
             starts: scan.starts,
             rows: scan.rows,
+            number_header: scan.first.number_header().filter(|_| options.header == Header::Auto && !layout.header),
             missing: options.missing,
             path: path.to_path_buf(),
             file,
@@ -83,6 +86,17 @@ impl CsvSource {
     /// The name of a sample, if the table has row names.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         self.rows.row_name(sample)
+    }
+
+    /// The header of the row names, if the table has row names; empty if the table has no header.
+    pub fn row_names_header(&self) -> Option<&str> {
+        self.layout.row_names_header()
+    }
+
+    /// Values of the first and the last column of the first row, if that was taken for a sample but looks like a header of
+    /// numbers, such as wavelengths: it rises or falls from column to column, and no other row does.
+    pub fn number_header(&self) -> Option<[f64; 2]> {
+        self.number_header
     }
 
     /// The rows dropped because of a missing cell, from 0 after the header, in order.
@@ -159,6 +173,7 @@ struct CsvScan {
     rows: TableRows,
     /// Start bytes of samples 0, 256, 512, ...
     starts: Vec<u64>,
+    first: FirstRow,
 }
 
 /// Validates all rows of a table.
@@ -180,6 +195,7 @@ fn scan(records: &mut Records<'_>, layout: &CsvLayout, options: &TableOptions) -
                     scan.starts.push(start);
                 }
                 scan.rows.add_sample();
+                scan.first.compare(&numbers);
                 if options.row_names {
                     scan.rows.set_name(&String::from_utf8_lossy(&records.record[0]));
                 }

@@ -83,6 +83,11 @@ impl CsvLayout {
         usize::from(self.row_names)..self.width
     }
 
+    /// The header of the row names, if there are row names; empty if there is no header.
+    pub(crate) fn row_names_header(&self) -> Option<&str> {
+        self.row_names.then(|| if self.header { self.labels[0].as_str() } else { "" })
+    }
+
     /// The [`Error::NotNumeric`] of a cell, given the numeric fields.
     pub(crate) fn not_numeric(&self, path: &Path, place: String, numeric: &[usize]) -> Error {
         Error::NotNumeric {

@@ -12,6 +12,8 @@ pub(crate) mod csv_layout;
 pub(crate) mod csv_records;
 #[cfg(feature = "parquet")]
 pub(crate) mod decode_cache;
+#[cfg(feature = "csv")]
+pub(crate) mod first_row;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
 #[cfg(feature = "parquet")]

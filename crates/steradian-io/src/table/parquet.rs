@@ -61,6 +61,7 @@ pub struct ParquetSource {
     names: Vec<String>,
     shape: Shape,
     missing: MissingRule,
+    has_row_names: bool,
     slabs: Vec<Slab>,
     rows: TableRows,
     cache: DecodeCache<SlabRows, Vec<ColumnReader>>,
@@ -131,6 +132,7 @@ impl ParquetSource {
             page_bytes: pages * cursors.max(1) as u64,
             rows: TableRows::default(),
             missing: options.missing,
+            has_row_names: options.row_names,
             path: path.to_path_buf(),
             handle,
             bytes,
@@ -151,6 +153,11 @@ impl ParquetSource {
     /// The name of a sample, if row names are read.
     pub fn row_name(&self, sample: usize) -> Option<&str> {
         self.rows.row_name(sample)
+    }
+
+    /// The name of the column with row names, if row names are read.
+    pub fn row_names_header(&self) -> Option<&str> {
+        self.has_row_names.then(|| self.file.labels[0].as_str())
     }
 
     /// The rows dropped because of a missing cell, from 0, in order.

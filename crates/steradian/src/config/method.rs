@@ -14,10 +14,12 @@ pub enum Method {
     Tae,
     /// Angular embedding around the spatial median (spherical PCA of Locantore et al. 1999).
     Angular,
-    /// Stahel-Donoho screening, spatial median, then IRLS on the sum of sines: a breakdown point close to one half.
+    /// The default: bad rows, bad cells and missing cells at once, with a breakdown point close to one half for rows.
     Robust,
-    /// The robust method with detection and imputation of cellwise outliers.
+    /// The default with bad cells always detected.
     Cells,
+    /// The default without detection of bad cells.
+    Rows,
     /// Classical PCA.
     Pca,
     /// A method of another crate, by name.
@@ -55,7 +57,7 @@ impl MethodName {
 
 impl Method {
     /// The methods of this crate, in the order in which help lists them.
-    pub const ALL: [Self; 6] = [Self::Robust, Self::Cells, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
+    pub const ALL: [Self; 7] = [Self::Robust, Self::Cells, Self::Rows, Self::Angular, Self::Ae, Self::Tae, Self::Pca];
 
     /// A method of another crate, for a constant there.
     ///
@@ -68,10 +70,15 @@ impl Method {
         }
     }
 
+    /// True for the methods that estimate from usable cells: [`Self::Robust`], [`Self::Cells`] and [`Self::Rows`].
+    pub fn is_cellwise(self) -> bool {
+        matches!(self, Self::Robust | Self::Cells | Self::Rows)
+    }
+
     /// The treatment of missing cells in the preset: [`Missing::Use`] for the methods that can use incomplete samples.
     pub fn missing(&self) -> Missing {
         match self {
-            Self::Robust | Self::Cells | Self::Angular | Self::Pca => Missing::Use,
+            Self::Robust | Self::Cells | Self::Rows | Self::Angular | Self::Pca => Missing::Use,
             Self::Ae | Self::Tae | Self::Other(_) => Missing::Error,
         }
     }
@@ -84,6 +91,7 @@ impl Method {
             Self::Angular => "angular",
             Self::Robust => "robust",
             Self::Cells => "cells",
+            Self::Rows => "rows",
             Self::Pca => "pca",
             Self::Other(name) => name.as_str(),
         }

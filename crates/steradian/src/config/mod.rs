@@ -7,7 +7,7 @@ pub(crate) mod request;
 pub(crate) mod screen;
 
 pub use method::MethodName;
-pub use options::{Cells, Loss, Missing, Scaling, Weighting};
+pub use options::{Cells, ComponentOrder, Loss, Missing, Scaling, Weighting};
 pub use request::Request;
 pub use screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
@@ -39,6 +39,7 @@ pub struct Config {
     pub(crate) loss: Loss,
     pub(crate) cells: Cells,
     pub(crate) missing: Missing,
+    pub(crate) skew: bool,
     pub(crate) scaling: Scaling,
     pub(crate) solver: Solver,
     pub(crate) tolerance: f64,
@@ -46,6 +47,7 @@ pub struct Config {
     pub(crate) seed: u64,
     pub(crate) memory_limit: Option<u64>,
     pub(crate) robust_scores: bool,
+    pub(crate) order: ComponentOrder,
 }
 
 impl Config {
@@ -57,28 +59,34 @@ impl Config {
             Method::Ae | Method::Pca | Method::Other(_) => (Center::Mean, Screen::None),
             Method::Tae => (Center::Mean, Screen::Cone(Cone::default())),
             Method::Angular => (Center::SpatialMedian, Screen::None),
-            Method::Robust | Method::Cells => (Center::SpatialMedian, outlyingness),
+            Method::Robust | Method::Cells | Method::Rows => (Center::Mean, outlyingness),
         };
-        let sine = matches!(method, Method::Robust | Method::Cells);
         Self {
             method,
             n_components: n_components.into(),
             center,
             screen,
             weighting: match method {
-                Method::Pca | Method::Other(_) => Weighting::Uniform,
-                _ => Weighting::InverseNorm,
+                Method::Ae | Method::Tae | Method::Angular => Weighting::InverseNorm,
+                _ => Weighting::Uniform,
             },
-            loss: if sine { Loss::Sine } else { Loss::SquaredCosine },
-            cells: if method == Method::Cells { Cells::Clean } else { Cells::Keep },
+            loss: if method.is_cellwise() { Loss::Student } else { Loss::SquaredCosine },
+            cells: match method {
+                Method::Robust => Cells::Auto,
+                Method::Cells => Cells::Always,
+                _ => Cells::Never,
+            },
             missing: method.missing(),
+            skew: false,
             scaling: Scaling::None,
             solver: Solver::Auto,
-            tolerance: 1e-6,
+            // Statistical errors are far larger than this bound on the numerical error.
+            tolerance: if method.is_cellwise() { 1e-4 } else { 1e-6 },
             other: BTreeMap::new(),
             seed: 0,
             memory_limit: None,
             robust_scores: false,
+            order: ComponentOrder::Angular,
         }
     }
 
@@ -122,6 +130,11 @@ impl Config {
         self.missing
     }
 
+    /// True if limits and cutoffs of distances are adjusted for skewed features.
+    pub fn skew(&self) -> bool {
+        self.skew
+    }
+
     /// The scaling of the features before the fit.
     pub fn scaling(&self) -> Scaling {
         self.scaling
@@ -155,6 +168,11 @@ impl Config {
     /// True if scores under the model are robust by default.
     pub fn robust_scores(&self) -> bool {
         self.robust_scores
+    }
+
+    /// The order of the components.
+    pub fn order(&self) -> ComponentOrder {
+        self.order
     }
 
     /// Names another method and keeps all options: for methods of other crates that run a fit of this one.
@@ -213,6 +231,13 @@ impl Config {
         self
     }
 
+    /// Sets whether limits and cutoffs of distances are adjusted for skewed features.
+    #[must_use]
+    pub fn with_skew(mut self, skew: bool) -> Self {
+        self.skew = skew;
+        self
+    }
+
     /// Sets the scaling of the features.
     #[must_use]
     pub fn with_scaling(mut self, scaling: Scaling) -> Self {
@@ -252,6 +277,13 @@ impl Config {
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: impl Into<Option<u64>>) -> Self {
         self.memory_limit = bytes.into();
+        self
+    }
+
+    /// Sets the order of the components, for methods on the sphere.
+    #[must_use]
+    pub fn with_order(mut self, order: ComponentOrder) -> Self {
+        self.order = order;
         self
     }
 

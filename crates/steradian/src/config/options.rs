@@ -40,18 +40,24 @@ impl Center {
 pub enum Loss {
     /// Minus the sum of squared cosines to the subspace: one decomposition (AE, and PCA when weights are uniform).
     SquaredCosine,
-    /// The sum of sines: a few reweighted decompositions; samples far from the subspace get less weight (AE-1).
+    /// The sum of sines, of models that older versions have written; it is not fitted.
     Sine,
+    /// The likelihood of a multivariate t distribution over usable cells: bad rows, bad cells and missing cells.
+    Student,
 }
 
 /// The treatment of cellwise outliers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cells {
+    /// Bad cells are detected where that improves the fit.
+    Auto,
+    /// Bad cells are always detected, and replaced by their expected values.
+    #[serde(alias = "clean")]
+    Always,
     /// Cells are used as they are.
-    Keep,
-    /// Outlying cells are replaced by their reconstruction, and the fit is repeated.
-    Clean,
+    #[serde(alias = "keep")]
+    Never,
 }
 
 /// The treatment of missing cells, which are NaN in the blocks of a source. Infinite cells are always an error.
@@ -72,6 +78,43 @@ impl Missing {
             Self::Use => "use",
             Self::Error => "error",
         }
+    }
+}
+
+/// The order of the components of methods on the sphere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComponentOrder {
+    /// By angular eigenvalue, the largest first.
+    #[default]
+    Angular,
+    /// By robust variance, the largest first, among more candidates than components.
+    Variance,
+}
+
+impl ComponentOrder {
+    /// Candidates beyond the number of components.
+    const MORE: usize = 8;
+
+    /// The name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Angular => "angular",
+            Self::Variance => "variance",
+        }
+    }
+
+    /// The number of eigenvectors that are computed for `d` components of data of this shape.
+    pub(crate) fn candidates(self, d: usize, shape: &Shape) -> usize {
+        match self {
+            Self::Angular => d,
+            Self::Variance => (d + Self::MORE).min(shape.samples).min(shape.features).max(d),
+        }
+    }
+
+    /// True for the order that a fit has by default.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

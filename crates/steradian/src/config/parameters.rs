@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Config;
 use super::method::Method;
-use super::options::{Cells, Center, ComponentCount, Loss, Missing, Scaling, Solver, Weighting};
+use super::options::{Cells, Center, ComponentCount, ComponentOrder, Loss, Missing, Scaling, Solver, Weighting};
 use super::screen::{Angle, Cone, Cosine, Outlyingness, PivotSearch, Screen, Ties};
 
 // Here rather than by attributes of `Config`, so that the configuration does not depend on its serialized form.
@@ -38,12 +38,16 @@ struct Parameters {
     /// Older files have no such parameter: missing cells were an error.
     #[serde(default)]
     missing: Missing,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    skew: bool,
     #[serde(alias = "scale")]
     scaling: Scaling,
     solver: Solver,
     tol: f64,
     seed: u64,
     robust_scores: bool,
+    #[serde(default, skip_serializing_if = "ComponentOrder::is_default")]
+    order: ComponentOrder,
     #[serde(flatten)]
     cone: ConeParameters,
     #[serde(flatten)]
@@ -165,11 +169,13 @@ impl From<Config> for Parameters {
             loss: config.loss,
             cells: config.cells,
             missing: config.missing,
+            skew: config.skew,
             scaling: config.scaling,
             solver: config.solver,
             tol: config.tolerance,
             seed: config.seed,
             robust_scores: config.robust_scores,
+            order: config.order,
             cone,
             outlyingness,
             other: config.other,
@@ -221,6 +227,7 @@ impl TryFrom<Parameters> for Config {
             loss: parameters.loss,
             cells: parameters.cells,
             missing: parameters.missing,
+            skew: parameters.skew,
             scaling: parameters.scaling,
             solver: parameters.solver,
             tolerance: parameters.tol,
@@ -228,6 +235,7 @@ impl TryFrom<Parameters> for Config {
             seed: parameters.seed,
             memory_limit: None,
             robust_scores: parameters.robust_scores,
+            order: parameters.order,
         })
     }
 }
@@ -266,6 +274,7 @@ mod tests {
                 .with_robust_scores(true),
             Config::new(Method::Cells, ComponentCount::Auto).with_scaling(Scaling::Mad).with_tolerance(1e-9),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone)).with_center(Center::Given(vec![1.5, -2.0])),
+            Config::new(Method::Angular, 2).with_order(ComponentOrder::Variance),
             Config::new(Method::Tae, 2).with_screen(Screen::Cone(narrow)).with_solver(Solver::Gram),
             Config::new(Method::Robust, 1).with_screen(Screen::Outlyingness(pairs)).with_center(Center::None),
             Config::new(Method::Pca, 1).with_missing(Missing::Error),

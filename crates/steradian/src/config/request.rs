@@ -71,18 +71,7 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
     if let Screen::Outlyingness(screen) = &config.screen {
         check_outlyingness(screen, n, config.n_components.at_most(shape))?;
     }
-    if let (Cells::Clean, Screen::Cone(_)) = (config.cells, &config.screen) {
-        return Err(Error::invalid_parameter(
-            "cells",
-            "cells = clean is not supported with a cone screen; use the outlyingness screen or none",
-        ));
-    }
-    if config.loss == Loss::Sine && config.weighting == Weighting::Uniform {
-        return Err(Error::invalid_parameter(
-            "loss",
-            "loss = sine requires weighting = inverse-norm: it is defined on unit directions",
-        ));
-    }
+    check_estimator(config)?;
     if let Screen::Cone(Cone { max_angle: Angle::Degrees(degrees), .. }) = config.screen
         && !(degrees > 0.0 && degrees <= 90.0)
     {
@@ -97,7 +86,47 @@ fn check(config: &Config, shape: &Shape) -> Result<()> {
             format!("the tolerance is {}; expected a number between 0 and 1", config.tolerance),
         ));
     }
+    check_order(config)?;
     check_center(&config.center, features)
+}
+
+/// Rejects options that the method does not have.
+fn check_estimator(config: &Config) -> Result<()> {
+    let rejected = |parameter: &'static str, what: &str, remedy: &str| {
+        let method = config.method.name();
+        Err(Error::invalid_parameter(parameter, format!("method {method} has no {what}; {remedy}")))
+    };
+    if config.loss == Loss::Sine {
+        return Err(Error::invalid_parameter(
+            "loss",
+            "the sum of sines is not fitted any more; use the method robust, or angular",
+        ));
+    }
+    if config.loss != Loss::Student {
+        if config.skew {
+            return rejected("skew", "adjustment for skewed features", "use the method robust");
+        }
+        if config.cells != Cells::Never {
+            return rejected("cells", "detection of bad cells", "use the method robust or cells");
+        }
+        return Ok(());
+    }
+    if config.center != Center::Mean {
+        return rejected("center", "choice of the center", "use the method angular or ae");
+    }
+    if config.solver != Solver::Auto {
+        return rejected("solver", "choice of the solver", "use the method angular, ae or pca");
+    }
+    if config.robust_scores {
+        return rejected("robust_scores", "separate robust scores, since its scores are robust", "leave them out");
+    }
+    if let Screen::Cone(_) = config.screen {
+        return rejected("screen", "cone", "use the method tae");
+    }
+    if config.weighting != Weighting::Uniform {
+        return rejected("weighting", "weighting by norms", "use the method angular");
+    }
+    Ok(())
 }
 
 fn check_count(n_components: ComponentCount, most: usize) -> Result<()> {
@@ -112,6 +141,21 @@ fn check_count(n_components: ComponentCount, most: usize) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::invalid_parameter("n_components", problem))
+}
+
+fn check_order(config: &Config) -> Result<()> {
+    let on_the_sphere = config.weighting == Weighting::InverseNorm && config.loss == Loss::SquaredCosine;
+    if config.order.is_default() || on_the_sphere {
+        return Ok(());
+    }
+    Err(Error::invalid_parameter(
+        "order",
+        format!(
+            "order = {} applies to methods with angular eigenvalues, not to {}; use the method angular, ae or tae",
+            config.order.name(),
+            config.method.name()
+        ),
+    ))
 }
 
 fn check_center(center: &Center, features: usize) -> Result<()> {

@@ -9,8 +9,7 @@ use super::element::{Element, ElementType};
 use super::row_map::RowMap;
 use super::source::{Shape, Source, View};
 use crate::error::Result;
-use crate::memory::{self, CollectReserved};
-use crate::numeric::random::{Stream, subsample};
+use crate::memory;
 
 /// Some of the samples of a source, in a given order.
 pub(crate) struct SubsetSource<'a> {
@@ -26,14 +25,6 @@ impl<'a> SubsetSource<'a> {
         Self { source, samples, shape }
     }
 
-    /// At most `most` samples of the support (of all samples if it is `None`), drawn at random with a fixed seed:
-    /// equidistant ones could all have the same phase of a period in the data.
-    pub(crate) fn at_most(source: &'a dyn Source, support: Option<&[bool]>, most: usize) -> Self {
-        let in_support = |i: &usize| support.is_none_or(|support| support[*i]);
-        let members = (0..source.shape().samples).filter(in_support).collect_reserved();
-        let drawn = subsample(members.len(), most, 0, Stream::Statistics);
-        Self::new(source, drawn.into_iter().map(|i| members[i]).collect())
-    }
 }
 
 impl Source for SubsetSource<'_> {
@@ -235,8 +226,6 @@ mod tests {
         let halved = MappedSource::new(&subset, |_, row: &mut [f64]| row.iter_mut().for_each(|x| *x /= 2.0));
         assert_eq!(halved.shape().element, ElementType::F32);
         assert_eq!(read_sample(&halved, 1).unwrap(), [1.5, 2.0, 2.5]);
-        let all = SubsetSource::at_most(&source, Some(&[true, false, true, true]), 3);
-        assert_eq!(all.samples, [0, 2, 3]);
     }
 
     #[test]
@@ -258,24 +247,5 @@ mod tests {
         };
         assert_eq!(read(&by_row, 1..3), (11, 2, vec![3.0, 4.0, 5.0]));
         assert_eq!(read(&by_index, 11..13), (11, 2, vec![3.0, 4.0, 5.0]));
-    }
-
-    #[test]
-    fn a_few_of_many_samples_follow_no_period() {
-        let data = vec![0u8; 9000];
-        let source = SliceSource::new(&data, 9000, 1).unwrap();
-        let support: Vec<bool> = (0..9000).map(|i| i >= 808).collect();
-        for (support, members, first) in [(None, 9000, 0), (Some(&support[..]), 8192, 808)] {
-            let subset = SubsetSource::at_most(&source, support, 2048).samples;
-            assert_eq!(subset.len(), 2048);
-            assert!(subset.is_sorted() && subset[0] >= first);
-            for period in [2, 3, 4] {
-                for phase in 0..period {
-                    let own = subset.iter().filter(|&&i| i % period == phase).count();
-                    let expected = 2048 / period;
-                    assert!(own.abs_diff(expected) < 150, "{own} of {members} in phase {phase} of {period}");
-                }
-            }
-        }
     }
 }

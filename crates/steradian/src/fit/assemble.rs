@@ -108,6 +108,7 @@ impl Embedding {
             explained_variance: explained.explained_variance,
             total_variance: Some(explained.total),
             cells: None,
+            cellwise: None,
         };
         let components = signed_rows(&vectors);
         Self { subspace: Subspace { center, scale: None, components, angular_eigenvalues }, diagnostics, report }
@@ -169,7 +170,7 @@ fn subsample_warning(measured: &SampleDistances, d: usize, members: usize) -> Op
 }
 
 /// Columns as rows, each with its sign by the one rule.
-fn signed_rows(vectors: &Matrix) -> Matrix {
+pub(super) fn signed_rows(vectors: &Matrix) -> Matrix {
     let mut components = vectors.transposed();
     (0..vectors.columns()).for_each(|i| fix_sign(components.row_mut(i)));
     components

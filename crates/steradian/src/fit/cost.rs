@@ -17,14 +17,11 @@
 //! Solvers whose matrices would not fit into memory are out. The choice is a function of shape, element type and
 //! configuration: weights do not depend on the processor, and the memory that decides is that of [`DECIDING_THREADS`].
 
-use super::cells::ROUNDS as CELL_ROUNDS;
-use super::feature_scales::SLAB_COLUMNS;
-use super::rounds::ROUNDS as EMBED_ROUNDS;
+use super::robust_cost::robust_solver;
 use super::route::Route;
-use super::sine_loss;
 use crate::center::{median, spatial_median};
 use crate::config::Config;
-use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver, Weighting};
+use crate::config::options::{Center, ComponentCount, Loss, Scaling, Solver, Weighting};
 use crate::config::screen::{Angle, Screen};
 use crate::data::element::ElementType;
 use crate::data::source::Shape;
@@ -38,8 +35,6 @@ use crate::solver::operator::Width;
 
 /// Applications of the operator that the Krylov solver takes to its usual tolerance, its certificate apart.
 const KRYLOV_PASSES: usize = 9;
-/// Applications of the operator for an approximate decomposition from a good start, which only gives weights.
-const ROUGH_PASSES: usize = 3;
 /// The integer tile with its overhead: between 0.88 (AVX2) and 0.36 (AVX-512 VNNI). The choice of a solver must not depend on
 /// the processor.
 const GRAM_U8: f64 = 0.56;
@@ -73,9 +68,9 @@ pub struct PlanStep {
     pub bytes: u64,
 }
 
-/// True if samples are transformed when they are read: scaled, or cleaned.
+/// True if samples are transformed when they are read.
 pub(super) fn config_changes(config: &Config) -> bool {
-    config.scaling != Scaling::None || config.cells == Cells::Clean
+    config.scaling != Scaling::None
 }
 
 pub(super) struct Costs<'a> {
@@ -92,21 +87,17 @@ impl Costs<'_> {
     }
 
     pub(super) fn d(&self) -> usize {
-        self.config.n_components.at_most(self.shape)
+        self.config.order.candidates(self.config.n_components.at_most(self.shape), self.shape)
     }
 
-    /// Decompositions in all: one, or those of reweighting and of the rounds after the outlyingness screen.
-    fn solves(&self) -> usize {
-        let one = if self.config.loss == Loss::Sine { 1 + sine_loss::STEPS } else { 1 };
-        let rounds = match self.config.screen {
-            Screen::Outlyingness(_) => 1 + EMBED_ROUNDS * one,
-            _ => one,
-        };
-        let plain = one; // of a fit without a screen
-        match self.config.cells {
-            Cells::Keep => rounds,
-            Cells::Clean => rounds + plain + 2 * CELL_ROUNDS * plain,
-        }
+    /// True for the robust estimator, which has a plan of its own.
+    pub(super) fn is_robust(&self) -> bool {
+        self.config.loss == Loss::Student
+    }
+
+    /// The element type of the samples that a fit reads: scaled samples are floating-point numbers.
+    pub(super) fn changed_or_own(&self) -> ElementType {
+        if config_changes(self.config) { self.changed() } else { self.shape.element }
     }
 
     pub(super) fn has_cone(&self) -> bool {
@@ -120,6 +111,9 @@ impl Costs<'_> {
 
     /// The solver of the least work among those that fit into memory; where none does, the one that comes nearest.
     pub(super) fn cheapest(&self, solvers: &[Solver]) -> Solver {
+        if self.is_robust() {
+            return robust_solver(self.shape);
+        }
         let fits = |solver: Solver| match (self.config.memory_limit, solver) {
             (Some(limit), _) => self.memory(solver) <= limit,
             (None, Solver::Krylov) => true,
@@ -140,9 +134,9 @@ impl Costs<'_> {
         self.shape.element == ElementType::U8 && matches!(self.config.center, Center::Mean | Center::SpatialMedian)
     }
 
-    /// The route of the fit: scaled or cleaned samples are floating-point numbers.
+    /// The route of the fit: scaled samples are floating-point numbers.
     pub(super) fn route(&self, solver: Solver) -> Route {
-        let element = if config_changes(self.config) { self.changed() } else { self.shape.element };
+        let element = self.changed_or_own();
         Route::new(self.config, &Shape { element, ..self.shape.clone() }, solver)
     }
 
@@ -154,7 +148,6 @@ impl Costs<'_> {
         };
         let wide = if self.shape.element == ElementType::F64 { 2.0 } else { 1.0 };
         let pass = BLOCK_PASS * wide * 4.0 * n * features * l;
-        let solves = self.solves() as f64;
         let pairs = if self.uses_integer_gram() { GRAM_U8 } else { GRAM_F64 } * n * n * features;
         let cone = match (self.has_cone(), self.eliminates()) {
             (false, _) => 0.0,
@@ -162,14 +155,10 @@ impl Costs<'_> {
             (true, true) => CONE_PAIRS * 2.0 * n * ELIMINATION_ANCHORS.min(n) * features,
         };
         match solver {
-            Solver::Scatter => solves * (SCATTER * n * features * features + eigen(features)) + cone,
-            Solver::Gram if self.route(solver) == Route::GramRounds => {
-                let rough = EIGEN * (ROUGH_PASSES + 1) as f64 * 2.0 * n * n * l;
-                pairs + solves * rough + eigen(n) + pass
-            }
-            Solver::Gram => solves * (pairs + eigen(n) + 0.5 * pass),
+            Solver::Scatter => SCATTER * n * features * features + eigen(features) + cone,
+            Solver::Gram => pairs + eigen(n) + 0.5 * pass,
             Solver::Krylov | Solver::Auto => {
-                ((KRYLOV_PASSES + 1) as f64 + (solves - 1.0) * ROUGH_PASSES as f64) * pass + cone
+                (KRYLOV_PASSES + 1) as f64 * pass + cone
             }
         }
     }
@@ -208,6 +197,9 @@ impl Costs<'_> {
     }
 
     fn fit_steps(&self, solver: Solver) -> Vec<PlanStep> {
+        if self.is_robust() {
+            return self.robust_steps(solver);
+        }
         let (config, shape) = (self.config, self.shape);
         let data = shape.bytes();
         let pairs = |tile_rows| pair_bytes(shape.samples, tile_rows, (shape.features * shape.element.bytes()) as u64);
@@ -221,17 +213,9 @@ impl Costs<'_> {
         };
         let screened = matches!(config.screen, Screen::Outlyingness(_));
         let counted = config.n_components != ComponentCount::Auto;
-        let plain = !screened && counted && config.cells == Cells::Keep && config.loss == Loss::SquaredCosine;
-        if counted && self.route(solver) == Route::GramRounds {
-            let tile_rows = if shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS };
-            step("Gram matrix", 1, pairs(tile_rows));
-            step("center (from Gram matrix)", 1, data);
-            step("components", 1, data);
-            step("variances and cutoffs", 1, data);
-            return steps;
-        }
+        let plain = !screened && counted;
         if !plain {
-            for (name, passes) in self.robust_passes(solver) {
+            for (name, passes) in self.screened_passes(solver) {
                 step(name, passes, passes as u64 * data);
             }
             return steps;
@@ -284,17 +268,14 @@ impl Costs<'_> {
             }
         }
         step("variances and cutoffs", usize::from(!within_gram || self.has_cone()), data);
+        step("order of the components", usize::from(!config.order.is_default()), data);
         steps
     }
 
-    /// Estimated passes of the methods that decompose more than once.
-    fn robust_passes(&self, solver: Solver) -> Vec<(&'static str, usize)> {
+    /// Estimated passes of fits with an outlyingness screen or with parallel analysis.
+    fn screened_passes(&self, solver: Solver) -> Vec<(&'static str, usize)> {
         let (config, shape) = (self.config, self.shape);
-        let sine = config.loss == Loss::Sine;
-        let decompositions = if sine { 1 + sine_loss::STEPS } else { 1 };
-        let rough = if solver == Solver::Krylov { ROUGH_PASSES } else { 1 };
         let exact = if solver == Solver::Krylov { KRYLOV_PASSES + 1 } else { 1 };
-        let fit = (decompositions - 1) * (rough + 1);
         let center = match config.center {
             Center::SpatialMedian => spatial_median::EXPECTED_PASSES,
             Center::Median => median::passes(shape),
@@ -302,23 +283,13 @@ impl Costs<'_> {
             Center::None | Center::Given(_) => 0,
         };
         let mut passes = Vec::new();
-        let mut embedded = 1;
         if let Screen::Outlyingness(screen) = &config.screen {
             let repeats = if shape.samples > SPREAD_SAMPLES { 2 } else { 1 };
             passes.push(("outlyingness", repeats * outlyingness::passes(screen)));
-            passes.push(("initial subspace (h-subset)", 1 + exact));
-            embedded = EMBED_ROUNDS;
         }
-        passes.push(("centers", embedded * center));
-        passes.push(("reweighted fits", embedded * fit + (embedded - 1) * (rough + 1)));
-        passes.push(("final fit and certificate", exact + usize::from(embedded > 1)));
+        passes.push(("center", center));
+        passes.push(("fit and certificate", exact));
         passes.push(("variances and cutoffs", 1));
-        if config.cells == Cells::Clean {
-            let slabs = shape.features.div_ceil(SLAB_COLUMNS);
-            let round = 2 * slabs + 2 + center + fit + exact + 1;
-            passes.push(("wrapped cells", 2 * median::passes(shape) + center + fit + exact + 2));
-            passes.push(("cleaning cells", (1 + usize::from(embedded > 1)) * (CELL_ROUNDS * round + slabs + 1)));
-        }
         if config.n_components == ComponentCount::Auto {
             passes.push(("number of components", 2 + 10 + 6 * exact));
         }

@@ -2,22 +2,13 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-
 use crate::center::{Finite, mean, median};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
-use crate::data::view::{MappedSource, SubsetSource};
+use crate::data::view::MappedSource;
 use crate::engine::runner::Runner;
 use crate::error::Result;
-use crate::folds::SelectColumns;
-use crate::memory::CollectReserved;
 use crate::numeric::statistics::NORMAL_MAD;
-
-/// Samples that a feature's statistics come from where all would be too many, drawn at random from them.
-pub(crate) const STATISTIC_SAMPLES: usize = 2048;
-/// Columns that are gathered at a time.
-pub(crate) const SLAB_COLUMNS: usize = 2048;
 
 /// The median of the numbers of each feature and their median absolute deviation times 1.4826, exact.
 pub(crate) fn median_and_deviation(source: &dyn Source, runner: &impl Runner) -> Result<(Vec<f64>, Vec<f64>)> {
@@ -64,27 +55,4 @@ pub(crate) fn scales(data: &Finite<'_>, runner: &impl Runner) -> Result<(Vec<f64
         )
     });
     Ok((scales, warning))
-}
-
-/// A statistic of each feature over at most [`STATISTIC_SAMPLES`] of the support.
-pub(crate) fn each(
-    source: &dyn Source,
-    support: Option<&[bool]>,
-    runner: &impl Runner,
-    statistic: impl Fn(&mut [f64]) -> f64 + Sync,
-) -> Result<Vec<f64>> {
-    let picked = SubsetSource::at_most(source, support, STATISTIC_SAMPLES);
-    let (rows, features) = (picked.shape().samples, picked.shape().features);
-    let mut out = Vec::with_capacity(features);
-    for start in (0..features).step_by(SLAB_COLUMNS) {
-        let columns = start..(start + SLAB_COLUMNS).min(features);
-        let slab = runner.run(&SelectColumns::new(columns.clone(), features), &picked)?;
-        out.extend(runner.compute(|| {
-            (0..columns.len())
-                .into_par_iter()
-                .map(|j| statistic(&mut (0..rows).map(|i| slab[(i, j)]).collect_reserved()))
-                .collect::<Vec<_>>()
-        }));
-    }
-    Ok(out)
 }

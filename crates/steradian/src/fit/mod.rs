@@ -1,23 +1,20 @@
 //! The entry points of a fit: plan, scaling of features, number of components, then one embedding or several.
 
 pub(crate) mod assemble;
-pub(crate) mod backend;
 pub(crate) mod builder;
-pub(crate) mod cells;
 pub(crate) mod component_count;
+pub(crate) mod component_order;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
 pub(crate) mod fit_identity;
-pub(crate) mod gram_backend;
-pub(crate) mod pass_backend;
 pub(crate) mod peak_memory;
 pub(crate) mod plan;
 pub(crate) mod present;
-pub(crate) mod rounds;
+pub(crate) mod robust;
+pub(crate) mod robust_cost;
 pub(crate) mod route;
 pub(crate) mod screening;
 pub(crate) mod signs;
-pub(crate) mod sine_loss;
 pub(crate) mod stages;
 pub(crate) mod total_variance;
 pub(crate) mod units;
@@ -27,7 +24,7 @@ use std::borrow::Cow;
 use crate::center::Finite;
 use crate::config::Config;
 use crate::config::method::Method;
-use crate::config::options::{Cells, Center, ComponentCount, Scaling, Solver};
+use crate::config::options::{Center, ComponentCount, Loss, Scaling, Solver};
 use crate::data::row_map::RowMap;
 use crate::data::source::Source;
 use crate::data::view::MappedSource;
@@ -39,6 +36,7 @@ use crate::model::Model;
 use crate::remote::cluster::Cluster;
 use crate::remote::source::RemoteSource;
 use assemble::Embedding;
+use component_order::embed;
 pub use assemble::{FittedSubspace, assemble};
 pub use cost::PlanStep;
 pub use fit_identity::{FileStamp, FitIdentity};
@@ -46,7 +44,6 @@ pub use peak_memory::program_bytes;
 use plan::Plan;
 pub use plan::threads_within;
 pub use screening::{FittedScreen, screen};
-use stages::embed;
 use total_variance::is_classical;
 pub use units::{FitUnits, in_units};
 
@@ -133,7 +130,7 @@ fn fit_scaled<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, run
 /// The fit of checked data. Missing cells reach no pass that is not written for them.
 fn fit_checked<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
     match config.method {
-        _ if data.missing.is_none() => fit_counted(config, solver, data, runner),
+        _ if data.missing.is_none() || config.loss == Loss::Student => fit_counted(config, solver, data, runner),
         Method::Angular => present::fit_present(config, solver, data, runner, fit_counted),
         _ => {
             data.require_complete()?;
@@ -147,11 +144,12 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
     let most = config.n_components.at_most(data.source.shape());
     let choice = match config.n_components {
         ComponentCount::Count(_) => None,
+        ComponentCount::Auto if config.loss == Loss::Student => Some(robust::count(config, data, runner)?),
         ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data, runner)?),
         ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
     let d = choice.as_ref().map_or(most, |choice| choice.components);
-    let mut embedding = fit_cells(config, d, solver, data, runner)?;
+    let mut embedding = fit_embedding(config, d, solver, data, runner)?;
     embedding.report.n_components_reason = choice.map(|choice| choice.reason);
     Ok(embedding)
 }
@@ -167,7 +165,7 @@ fn fit_fraction<R: Runner>(
 ) -> Result<Embedding> {
     let mut most = config.n_components.at_most(data.source.shape());
     let widest = loop {
-        match fit_cells(config, most, solver, data, runner) {
+        match fit_embedding(config, most, solver, data, runner) {
             Err(Error::RankTooSmall { rank, .. }) if (1..most).contains(&rank) => most = rank,
             embedding => break embedding?,
         }
@@ -179,7 +177,7 @@ fn fit_fraction<R: Runner>(
         if d >= most {
             break widest;
         }
-        let embedding = fit_cells(config, d, solver, data, runner)?;
+        let embedding = fit_embedding(config, d, solver, data, runner)?;
         let total = embedding.total_variance();
         if count(&embedding.diagnostics.explained_variance, total).is_some() {
             break embedding;
@@ -193,9 +191,9 @@ fn fit_fraction<R: Runner>(
     Ok(embedding)
 }
 
-fn fit_cells<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
-    match config.cells {
-        Cells::Keep => embed(config, d, solver, data, runner),
-        Cells::Clean => cells::clean(config, d, solver, data, runner),
+fn fit_embedding<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+    match config.loss {
+        Loss::Student => robust::fit_robust(config, d, solver, data, runner),
+        Loss::SquaredCosine | Loss::Sine => embed(config, d, solver, data, runner),
     }
 }

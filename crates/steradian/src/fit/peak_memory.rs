@@ -11,10 +11,9 @@
 
 use super::assemble::SCALE_SCORES;
 use super::cost::{Costs, config_changes};
-use super::feature_scales::{SLAB_COLUMNS, STATISTIC_SAMPLES};
 use super::route::Route;
 use crate::center::{median, spatial_median};
-use crate::config::options::{Cells, Center, ComponentCount, Loss, Scaling, Solver};
+use crate::config::options::{Center, ComponentCount, Scaling, Solver};
 use crate::config::screen::{Angle, Screen};
 use crate::data::element::ElementType;
 use crate::engine::grid::Grid;
@@ -49,6 +48,10 @@ impl Costs<'_> {
     pub(super) fn memory(&self, solver: Solver) -> u64 {
         let (n, features, threads) = (self.shape.samples as u64, self.shape.features as u64, self.threads as u64);
         let program = PROGRAM_BYTES + threads * THREAD_BYTES;
+        if self.is_robust() {
+            let packing = threads * PACKING_BYTES;
+            return program + packing + self.reading(solver) + (self.robust_memory(solver)).max(self.scaling());
+        }
         let packing = if self.packs(solver) { threads * PACKING_BYTES } else { 0 };
         // The mean of the check, the center, and the components before and after their signs are fixed.
         let held = F64 * features * (4 + 2 * self.d() as u64);
@@ -57,7 +60,7 @@ impl Costs<'_> {
             .max(self.screening(solver))
             .max(self.weights() * n + self.solving(solver))
             .max(self.measuring());
-        let fit = packing + self.reading(solver) + self.cleaning() + stages;
+        let fit = packing + self.reading(solver) + stages;
         // Scales come before the first product, unless their number of components is searched for by several fits.
         let again = if matches!(self.config.n_components, ComponentCount::Count(_)) { 0 } else { packing };
         program + held + fit.max(again + self.scaling())
@@ -89,7 +92,6 @@ impl Costs<'_> {
         let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows() as u64;
         // Views are stacked: scaled samples, their residuals, a subset of them.
         let views = u64::from(self.config.scaling == Scaling::Mad)
-            + if self.config.cells == Cells::Clean { 3 } else { 0 }
             + u64::from(self.config.n_components == ComponentCount::Auto);
         let rows = if pairs { tile_rows.max(block) } else { block };
         let changed = threads * rows.min(n) * features * self.changed().bytes() as u64;
@@ -105,7 +107,7 @@ impl Costs<'_> {
             Screen::Cone(_) => 1 + 1 + F64,
             Screen::Outlyingness(_) => 1,
         };
-        support + if self.config.loss == Loss::Sine { F64 } else { 0 }
+        support
     }
 
     /// The samples from which the start of the spatial median is found.
@@ -121,7 +123,7 @@ impl Costs<'_> {
         let mean = self.live(F64 * features);
         let center = match self.config.center {
             Center::Median => self.live((median::SLAB_BYTES as u64).min(2048 * features)) + 40 * features,
-            Center::SpatialMedian if matches!(self.route(solver), Route::Gram { .. } | Route::GramRounds) => {
+            Center::SpatialMedian if matches!(self.route(solver), Route::Gram { .. }) => {
                 // Within the matrix, and for floating-point numbers once more by passes.
                 let passes = MEDIAN_VECTORS * F64 * features + mean;
                 F64 * n * n + passes.max(2 * MEDIAN_VECTORS * F64 * n) + self.start()
@@ -141,9 +143,6 @@ impl Costs<'_> {
                 let pairs = 16 * directions * if screen.pairs.is_some() { 2 } else { 6 };
                 let group = (GROUP as u64).min(directions);
                 let order = (F64 + F64 + 1) * n;
-                if self.route(solver) == Route::GramRounds {
-                    return F64 * n * n + pairs + F64 * n * (2 * group + 2).max(order / n.max(1));
-                }
                 let spread = n.min(SPREAD_SAMPLES as u64);
                 // Vectors, and the same packed for the kernels; projections, and the same while leaves are merged.
                 let vectors = F64 * features * (2 * group + 4);
@@ -202,8 +201,7 @@ impl Costs<'_> {
                 let rows = if self.shape.element == ElementType::U8 { BYTE_TILE_ROWS } else { TILE_ROWS } as u64;
                 let rows = rows.min(n);
                 let tiles = self.threads as u64 * F64 * rows * (rows + 2 * panel::COLUMNS as u64);
-                let rounds = if self.route(solver) == Route::GramRounds { 6 * F64 * n * l } else { 0 };
-                F64 * n * n + tiles.max(eigen(n)).max(product + 2 * F64 * n * l) + rounds + 4 * F64 * features * l
+                F64 * n * n + tiles.max(eigen(n)).max(product + 2 * F64 * n * l) + 4 * F64 * features * l
             }
             Solver::Krylov | Solver::Auto => basis(features) + product,
         }
@@ -227,17 +225,5 @@ impl Costs<'_> {
         let block = Grid::new(self.shape.samples, self.shape.features, 0).block_rows().min(self.shape.samples) as u64;
         let copies = threads * (block * features * self.changed().bytes() as u64 + F64 * features);
         self.source_bytes + copies + self.live((median::SLAB_BYTES as u64).min(2048 * features)) + 48 * features
-    }
-
-    /// Bytes of the rounds of cleaning beside a fit: scores, fractions and members, and statistics of residuals.
-    fn cleaning(&self) -> u64 {
-        let (n, features, d) = (self.shape.samples as u64, self.shape.features as u64, self.d() as u64);
-        if self.config.cells != Cells::Clean {
-            return 0;
-        }
-        let rows = n.min(STATISTIC_SAMPLES as u64);
-        let slab = F64 * rows * features.min(SLAB_COLUMNS as u64);
-        let held = (2 * F64 * d + 3 * F64 + 2) * n + F64 * features * (2 * d + 8);
-        held + (2 * slab).saturating_sub(self.measuring())
     }
 }

@@ -1,7 +1,7 @@
 //! The route of an embedding: the matrices that are formed and where its center is found, decided in one place.
 
 use crate::config::Config;
-use crate::config::options::{Center, Solver};
+use crate::config::options::Solver;
 use crate::config::screen::Screen;
 use crate::data::source::Shape;
 use crate::solver::gram;
@@ -15,8 +15,6 @@ pub(crate) enum Route {
     Krylov,
     /// The Gram matrix (n x n) of each decomposition; with `center_within` the center is found within the first one.
     Gram { center_within: bool },
-    /// One exact Gram matrix for all robust rounds, which then read no data.
-    GramRounds,
 }
 
 impl Route {
@@ -26,12 +24,8 @@ impl Route {
             Solver::Scatter => Self::Scatter,
             Solver::Krylov | Solver::Auto => Self::Krylov,
             Solver::Gram => {
-                let exact = gram::integer_origin(shape.element).is_some();
-                let within = matches!(config.center, Center::Mean | Center::SpatialMedian);
-                match config.screen {
-                    Screen::Outlyingness(_) if exact && within => Self::GramRounds,
-                    _ => Self::Gram { center_within: gram::finds_center(&config.center, shape.element) },
-                }
+                let screened = matches!(config.screen, Screen::Outlyingness(_));
+                Self::Gram { center_within: !screened && gram::finds_center(&config.center, shape.element) }
             }
         }
     }

@@ -112,13 +112,19 @@ fn screened<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result
                 rule,
             }
         }
-        Screen::Outlyingness(screen) => fit_screened(screen, config.seed, source, runner)?,
+        Screen::Outlyingness(screen) => by_outlyingness(screen, config.seed, source, runner)?,
     };
     found.warnings.splice(0..0, warnings);
     Ok(found)
 }
 
-fn fit_screened<R: Runner>(screen: &Outlyingness, seed: u64, source: &dyn Source, runner: &R) -> Result<FittedScreen> {
+/// The screen by outlyingness of checked data.
+pub(super) fn by_outlyingness<R: Runner>(
+    screen: &Outlyingness,
+    seed: u64,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<FittedScreen> {
     // A screen has no components; one is the least that a majority is reckoned with.
     let h = outlyingness::majority(source.shape().samples, 1);
     let mut gauges = Vec::new();

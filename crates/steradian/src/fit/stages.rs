@@ -7,21 +7,18 @@
 //! | eq. (2): u = x / norm(x) | directions, inside every later pass |
 //! | eq. (4): top-d eigenvectors of U U' | decompose |
 //!
-//! With the outlyingness screen, support, center and decomposition alternate (`rounds.rs`).
+//! The outlyingness screen comes before the center, which is that of its support.
 
 use super::assemble::{Embedding, Solved, measure, require_finite};
-use super::backend::FitWeights;
-use super::gram_backend::GramBackend;
-use super::pass_backend::PassBackend;
-use super::rounds::{CenteredFit, SubspaceFit};
 use super::route::Route;
-use super::sine_loss;
+use super::screening;
 use crate::center::{
     self,
     mean::{self, Finite},
+    spatial_median,
 };
 use crate::config::Config;
-use crate::config::options::{ComponentCount, Loss, Solver, Weighting};
+use crate::config::options::{Center, ComponentCount, Solver, Weighting};
 use crate::config::screen::{Cone, Outlyingness, Screen};
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
@@ -55,7 +52,6 @@ pub(super) fn embed<R: Runner>(
         route: Route::new(config, source.shape(), solver),
         d,
         warnings: Vec::new(),
-        objective: Vec::new(),
         measured: None,
     };
     fit.run()
@@ -70,8 +66,6 @@ struct Fit<'a, R> {
     route: Route,
     d: usize,
     warnings: Vec<String>,
-    /// The sum of sines before each step of the last refinement, and after all of them.
-    objective: Vec<f64>,
     /// Distances of all samples from the subspace, where the solver has them without a pass.
     measured: Option<SampleDistances>,
 }
@@ -93,7 +87,7 @@ impl<R: Runner> Fit<'_, R> {
                 EmbedResult { center, certified, screened: None, cone: None }
             }
             Screen::Cone(cone) => self.within_cone(cone)?,
-            Screen::Outlyingness(screen) => self.fit_screened(screen)?,
+            Screen::Outlyingness(screen) => self.within_screen(screen)?,
         };
         self.check_rank(&found.certified, &found.center)?;
         self.parts(found)
@@ -110,28 +104,22 @@ impl<R: Runner> Fit<'_, R> {
         Ok(EmbedResult { center, certified, screened: Some(support), cone: Some(report) })
     }
 
-    fn fit_screened(&mut self, screen: &Outlyingness) -> Result<EmbedResult> {
-        let (fit, mut warnings) = (self.subspace_fit(), Vec::new());
-        let screened = if self.route == Route::GramRounds {
-            fit.fit_screened(screen, &mut GramBackend::new(self.config, &self.decomposer, &mut warnings)?)?
-        } else {
-            fit.fit_screened(screen, &mut PassBackend::new(self.config, &self.decomposer, &mut warnings))?
+    /// The samples that the outlyingness screen selects, and a fit about their center.
+    fn within_screen(&mut self, screen: &Outlyingness) -> Result<EmbedResult> {
+        let found = screening::by_outlyingness(screen, self.config.seed, self.source, self.runner)?;
+        self.warnings.extend(found.warnings);
+        let support = found.support;
+        let center = match &self.config.center {
+            Center::SpatialMedian => {
+                let start = spatial_median::Start::new(self.source, self.config.seed)?;
+                let (center, warning) = spatial_median::by_passes(self.source, Some(&support), &start, self.runner)?;
+                self.warnings.extend(warning);
+                center
+            }
+            other => center::closed_form(other, self.source, Some(&support), self.runner)?,
         };
-        self.warnings.extend(screened.warning);
-        self.warnings.extend(warnings);
-        let (center, certified) = self.take(screened.fitted);
-        Ok(EmbedResult { center, certified, screened: Some(screened.support), cone: None })
-    }
-
-    fn subspace_fit(&self) -> SubspaceFit {
-        let Config { weighting, loss, .. } = *self.config;
-        SubspaceFit { samples: self.source.shape().samples, d: self.d, weighting, loss }
-    }
-
-    fn take(&mut self, fitted: CenteredFit) -> (Vec<f64>, Certified) {
-        self.objective = fitted.objective;
-        self.measured = fitted.decomposed.measured;
-        (fitted.center, fitted.decomposed.certified)
+        let certified = self.fit_directions(&center, Some(&support), None)?;
+        Ok(EmbedResult { center, certified, screened: Some(support), cone: None })
     }
 
     /// The center, and with it the Gram matrix where the center is found within that.
@@ -212,20 +200,10 @@ impl<R: Runner> Fit<'_, R> {
         support: Option<&[bool]>,
         cosines: Option<GramMatrix>,
     ) -> Result<Certified> {
-        let weighting = self.config.weighting;
-        if self.config.loss == Loss::SquaredCosine {
-            let found =
-                self.decomposer.solve_certified(WeightedRows::new(center, weighting, support), cosines, None)?;
-            self.measured = found.measured;
-            return Ok(found.certified);
-        }
-        // Its weights are not those of the reweighted rows: their matrix is computed anew, and both need not be in memory.
-        drop(cosines);
-        let fit = self.subspace_fit();
-        let mut passes = PassBackend::new(self.config, &self.decomposer, &mut self.warnings);
-        let around = FitWeights { point: center, weighting, support, factors: None };
-        let fitted = fit.fit(&around, None, &mut passes)?;
-        Ok(self.take(fitted).1)
+        let directions = WeightedRows::new(center, self.config.weighting, support);
+        let found = self.decomposer.solve_certified(directions, cosines, None)?;
+        self.measured = found.measured;
+        Ok(found.certified)
     }
 
     /// Rejects more components than the rank of the data.
@@ -251,12 +229,11 @@ impl<R: Runner> Fit<'_, R> {
     fn missed(&self, certified: &mut Certified, measured: &SampleDistances, support: Option<&[bool]>) -> Option<f64> {
         let member = |i: usize| support.is_none_or(|support| support[i]);
         let members = || (0..measured.lengths.len()).filter(|&i| member(i));
-        let trace = match (self.config.weighting, self.config.loss) {
-            (Weighting::InverseNorm, _) => 1.0,
-            (Weighting::Uniform, Loss::SquaredCosine) => {
+        let trace = match self.config.weighting {
+            Weighting::InverseNorm => 1.0,
+            Weighting::Uniform => {
                 members().map(|i| measured.lengths[i].powi(2)).sum::<f64>() / members().count().max(1) as f64
             }
-            (Weighting::Uniform, Loss::Sine) => return None,
         };
         certified.compare_with_trace(trace, members().count(), self.d)
     }
@@ -272,9 +249,6 @@ impl<R: Runner> Fit<'_, R> {
             Some(measured) => measured,
             None => measure(config, &center, &vectors, screened.as_deref(), self.source, self.runner)?,
         };
-        if config.loss == Loss::Sine {
-            self.objective.push(sine_loss::objective(&measured.sines, &measured.lengths, screened.as_deref()));
-        }
         let missed = self.missed(&mut certified, &measured, screened.as_deref());
         let converged = certified.sine_bound <= config.tolerance;
         if let Some(value) = missed {
@@ -302,7 +276,6 @@ impl<R: Runner> Fit<'_, R> {
             solver: self.decomposer.solver,
             support: screened.as_deref().map_or_else(active, memory::copied),
             cone,
-            objective: self.objective,
             certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
             warnings: self.warnings,
             ..FitReport::default()

@@ -132,6 +132,9 @@ impl FitUnits {
         if let Some(cells) = &mut diagnostics.cells {
             cells.limits.iter_mut().for_each(back);
         }
+        if let Some(cellwise) = &mut diagnostics.cellwise {
+            cellwise.times_power_of_two(-self.0);
+        }
         Ok(())
     }
 

@@ -87,12 +87,6 @@ impl SampleDistances {
         self.lengths.iter().zip(&self.sines).map(|(norm, sine)| norm * sine).collect_reserved()
     }
 
-    /// Orthogonal distance of each sample to the subspace, in the place of the norms.
-    pub(crate) fn into_orthogonal(self) -> Vec<f64> {
-        let mut distances = self.lengths;
-        distances.iter_mut().zip(&self.sines).for_each(|(norm, sine)| *norm *= sine);
-        distances
-    }
 }
 
 impl Clone for SampleDistances {

@@ -167,6 +167,16 @@ pub(crate) fn require_finite(block: &Block<'_>, missing: Missing) -> Result<()> 
     })
 }
 
+/// True if a cell of the block is missing.
+pub(crate) fn has_missing(block: &Block<'_>) -> bool {
+    each_element!(block, data => {
+        (0..data.rows()).any(|row| match data.row(row, 0, data.columns()) {
+            Some(cells) => cells.iter().any(|x| x.is_missing()),
+            None => (0..data.columns()).any(|column| data.get(row, column).is_missing()),
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

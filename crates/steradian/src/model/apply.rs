@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::Model;
+use super::cellwise::CutoffKind;
 use super::diagnosis::{Diagnosis, Flag};
 use super::robust_scores::robust_scores;
 use crate::config::options::Missing;
@@ -84,7 +85,16 @@ impl Model {
     /// # Errors
     /// [`Error::NotFinite`].
     pub fn transform_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        if self.uses_usable_cells(block) {
+            return self.scores_over_usable_cells(block);
+        }
         Ok(self.project(block)?.scores)
+    }
+
+    /// True if rows of a block are compared over their usable cells: for models with scales of cells, and for missing cells where
+    /// the method accepts them.
+    fn uses_usable_cells(&self, block: &Block<'_>) -> bool {
+        self.diagnostics.cellwise.is_some() || self.config.missing == Missing::Use && panel::has_missing(block)
     }
 
     /// The robust scores of a block: Huber regression over the features, which gives outlying cells less weight.
@@ -219,12 +229,12 @@ impl Model {
     ///
     /// # Errors
     /// For data with another number of features, cells that are not finite, and errors of the source.
-    pub fn diagnose(&self, source: &dyn Source, runner: &Local) -> Result<Vec<Diagnosis>> {
+    pub fn diagnose(&self, source: &dyn Source, runner: &Local, kind: CutoffKind) -> Result<Vec<Diagnosis>> {
         self.check_width(source.shape())?;
         memory::guard(|| {
             let mut diagnoses = memory::reserved(source.shape().samples);
             runner.for_each_block("diagnose", source, self.block_rows(), |block| {
-                diagnoses.extend(self.diagnose_block(block)?);
+                diagnoses.extend(self.diagnose_block(block, kind)?);
                 Ok(())
             })?;
             Ok(diagnoses)
@@ -302,7 +312,10 @@ impl Model {
     ///
     /// # Errors
     /// [`Error::NotFinite`].
-    pub fn diagnose_block(&self, block: &Block<'_>) -> Result<Vec<Diagnosis>> {
+    pub fn diagnose_block(&self, block: &Block<'_>, kind: CutoffKind) -> Result<Vec<Diagnosis>> {
+        if self.uses_usable_cells(block) {
+            return self.diagnose_usable_cells(block, kind);
+        }
         let Projected { scores, squares, extreme } = self.project(block)?;
         let diagnose = |(row, (scores, square)): (usize, (&[f64], &f64))| {
             // In the units of the sample, where it has its own.
@@ -330,7 +343,7 @@ impl Model {
                 score_distance,
                 orthogonal_distance: outside,
                 angle_degrees: angle,
-                flag: Flag::of([score_distance, outside], self.diagnostics.cutoffs),
+                flag: Flag::of([score_distance, outside], self.cutoffs(kind)),
             }
         };
         Ok(scores.chunks(self.n_components()).zip(&squares).enumerate().map(diagnose).collect_reserved())
@@ -342,19 +355,13 @@ impl Model {
     /// # Errors
     /// [`Error::NotFinite`].
     pub fn contributions_block(&self, block: &Block<'_>) -> Result<Vec<f64>> {
-        let (d, features) = (self.n_components(), self.n_features());
-        let scores = self.transform_block(block)?;
-        let mut residuals = memory::filled(block.rows() * features, 0.0);
-        panel::center(block, 0..block.rows(), 0..features, &self.subspace.center, None, &mut residuals);
-        self.to_scale(&mut residuals, 0..features);
-        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
-            |(residuals, scores)| {
-                add_product(
-                    residuals,
-                    MatrixView::new(scores, scores.len() / d, d),
-                    self.subspace.components.view(),
-                    -1.0,
-                );
+        let features = self.n_features();
+        let mut residuals = match self.uses_usable_cells(block) {
+            true => self.residuals_over_usable_cells(block)?,
+            false => self.plain_residuals(block)?,
+        };
+        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).for_each(
+            |residuals| {
                 for residual in residuals.chunks_mut(features) {
                     let mut square: f64 = residual.iter().map(|r| r * r).sum();
                     if let (false, Some(power)) = (panel::is_safe_square(square), largest_exponent(residual)) {
@@ -364,6 +371,22 @@ impl Model {
                     let factor = if square > 0.0 { 1.0 / square } else { 0.0 };
                     residual.iter_mut().for_each(|r| *r = *r * *r * factor);
                 }
+            },
+        );
+        Ok(residuals)
+    }
+
+    /// The residuals of a block from its plain projections.
+    fn plain_residuals(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        let (d, features) = (self.n_components(), self.n_features());
+        let scores = self.project(block)?.scores;
+        let mut residuals = memory::filled(block.rows() * features, 0.0);
+        panel::center(block, 0..block.rows(), 0..features, &self.subspace.center, None, &mut residuals);
+        self.to_scale(&mut residuals, 0..features);
+        residuals.par_chunks_mut((CHUNK_ROWS * features).max(1)).zip(scores.par_chunks(CHUNK_ROWS * d)).for_each(
+            |(residuals, scores)| {
+                let scores = MatrixView::new(scores, scores.len() / d, d);
+                add_product(residuals, scores, self.subspace.components.view(), -1.0);
             },
         );
         Ok(residuals)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Certificate, CleanedCells, Model};
+use super::{Cellwise, Certificate, CleanedCells, Model};
 use crate::config::method::Method;
 use crate::config::options::{Center, ComponentCount};
 use crate::config::screen::{Angle, Screen};
@@ -65,9 +65,34 @@ impl Model {
         if let Some(total) = diagnostics.total_variance.filter(|total| *total < 0.0) {
             return Err(format!("metadata: `total_variance` is {total}, expected at least 0"));
         }
+        if let Some(cellwise) = &diagnostics.cellwise {
+            self.check_cellwise(cellwise)?;
+        }
         if let Some(CleanedCells { limits, fraction }) = &diagnostics.cells {
             all("cell_limits", limits, |x| x >= 0.0, "at least 0")?;
             within("cleaned_fraction", *fraction, 0.0, 1.0)?;
+        }
+        Ok(())
+    }
+
+    fn check_cellwise(&self, cellwise: &Cellwise) -> Checked {
+        let positive = |x: f64| x.is_finite() && x > 0.0;
+        let rows = &cellwise.rows;
+        for (name, values) in [
+            ("cell_limits", &rows.limits),
+            ("cell_spread", &rows.scale),
+            ("cell_scales", &cellwise.cell_scales),
+            ("cell_scales_new", &cellwise.cell_scales_new),
+            ("score_variance", &cellwise.score_variances),
+        ] {
+            all(name, values, positive, "finite and above 0")?;
+        }
+        all("cell_location", &rows.location, f64::is_finite, "finite")?;
+        all("score_center", &cellwise.score_center, f64::is_finite, "finite")?;
+        all("cutoffs_new", &cellwise.cutoffs_new, |x| x >= 0.0 || x.is_nan(), "at least 0, or NaN")?;
+        within("cleaned_fraction", cellwise.bad_fraction, 0.0, 1.0)?;
+        if !positive(rows.noise) {
+            return Err(format!("metadata: `noise_variance` is {}, expected finite and above 0", rows.noise));
         }
         Ok(())
     }

@@ -8,7 +8,10 @@
 //! | `explained_variance` | f64 | d | always |
 //! | `support` | u8 | n | always |
 //! | `cutoffs` | f64 | 2 | always |
-//! | `scale`, `cell_limits` | f64 | D | where features were scaled, cells cleaned |
+//! | `scale` | f64 | D | where features were scaled |
+//! | `cell_limits` | f64 | D | `robust`, `cells`, `rows`; in older files of `cells`, three times as large |
+//! | `cell_location`, `cell_spread`, `cell_scales`, `cell_scales_new` | f64 | D | `robust`, `cells`, `rows` |
+//! | `score_center`, `score_variance`, `cutoffs_new` | f64 | d, d, 2 | `robust`, `cells`, `rows` |
 //! | `tau` | i64 | n | cone only |
 //!
 //! All other arrays are those of other crates, in f64. The metadata have one key, `steradian`, with a JSON object of sorted keys.
@@ -20,7 +23,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::extras::Extra;
-use super::{Certificate, CleanedCells, Diagnostics, FitReport, Model, Subspace};
+use super::{Cellwise, Certificate, CleanedCells, Diagnostics, FitReport, Model, Subspace};
+use crate::cellwise::RowModel;
+use crate::cellwise::row_model::scale_features;
 use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::{Center, Solver};
@@ -37,7 +42,7 @@ const FORMAT: u64 = 2;
 /// The versions of the format that are read.
 const READ: std::ops::RangeInclusive<u64> = 1..=FORMAT;
 /// The arrays of this crate, under their names in format 2 and in format 1; others are extras.
-const ARRAYS: [(&str, &str); 9] = [
+const ARRAYS: [(&str, &str); 16] = [
     ("center", "center"),
     ("components", "components"),
     ("cutoffs", "cutoffs"),
@@ -47,6 +52,13 @@ const ARRAYS: [(&str, &str); 9] = [
     ("scale", "scale"),
     ("cell_limits", "cell_limits"),
     ("tau", "tau"),
+    ("cell_location", "cell_location"),
+    ("cell_spread", "cell_spread"),
+    ("cell_scales", "cell_scales"),
+    ("cell_scales_new", "cell_scales_new"),
+    ("score_center", "score_center"),
+    ("score_variance", "score_variance"),
+    ("cutoffs_new", "cutoffs_new"),
 ];
 /// The one metadata key.
 const KEY: &str = "steradian";
@@ -55,6 +67,9 @@ const KEY: &str = "steradian";
 #[derive(Debug, Serialize, Deserialize)]
 struct Metadata {
     certificate: Certificate,
+    /// True if bad cells are detected; absent for methods without scales of cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cleans: Option<bool>,
     #[serde(alias = "cleaned_share")]
     cleaned_fraction: Option<f64>,
     #[serde(alias = "element")]
@@ -73,6 +88,9 @@ struct Metadata {
     n_components_reason: Option<String>,
     #[serde(alias = "n_kept")]
     n_support: usize,
+    /// The variance of a cell around the subspace; absent for methods without scales of cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise_variance: Option<f64>,
     objective: Vec<f64>,
     /// The configuration without the method and the seed, which have keys of their own.
     parameters: Map<String, Value>,
@@ -110,7 +128,11 @@ impl Model {
         let (config, report, cone) = (&self.config, &self.report, self.report.cone.as_ref());
         sorted(json!(Metadata {
             certificate: report.certificate,
-            cleaned_fraction: self.diagnostics.cells.as_ref().map(|cells| cells.fraction),
+            cleans: self.diagnostics.cellwise.as_ref().map(|cellwise| cellwise.rows.cleans),
+            cleaned_fraction: match (&self.diagnostics.cellwise, &self.diagnostics.cells) {
+                (Some(cellwise), _) => Some(cellwise.bad_fraction),
+                (None, cells) => cells.as_ref().map(|cells| cells.fraction),
+            },
             dtype: self.shape.element,
             elimination: cone.and_then(|cone| cone.elimination),
             feature_names: self.feature_names.clone(),
@@ -121,6 +143,7 @@ impl Model {
             n_components: self.n_components(),
             n_components_reason: report.n_components_reason.clone(),
             n_support: self.n_support(),
+            noise_variance: self.diagnostics.cellwise.as_ref().map(|cellwise| cellwise.rows.noise),
             objective: report.objective.clone(),
             parameters: parameters(config, cone),
             passes: report.passes,
@@ -140,7 +163,7 @@ impl Model {
     /// If safetensors rejects an array.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let Subspace { center, scale, components, angular_eigenvalues } = &self.subspace;
-        let Diagnostics { explained_variance, cutoffs, cells, .. } = &self.diagnostics;
+        let Diagnostics { explained_variance, cutoffs, cells, cellwise, .. } = &self.diagnostics;
         let (d, features, n) = (self.n_components(), self.n_features(), self.report.support.len());
         let le_bytes = |values: &[f64]| {
             let mut bytes = memory::reserved(values.len() * 8);
@@ -162,6 +185,19 @@ impl Model {
         }
         if let Some(cells) = cells {
             arrays.push(("cell_limits", Dtype::F64, vec![features], le_bytes(&cells.limits)));
+        }
+        if let Some(Cellwise { rows, score_center, score_variances, cutoffs_new, cell_scales, cell_scales_new, .. }) = cellwise {
+            let features_of = [
+                ("cell_limits", &rows.limits),
+                ("cell_location", &rows.location),
+                ("cell_spread", &rows.scale),
+                ("cell_scales", cell_scales),
+                ("cell_scales_new", cell_scales_new),
+            ];
+            arrays.extend(features_of.map(|(name, list)| (name, Dtype::F64, vec![features], le_bytes(list))));
+            arrays.push(("score_center", Dtype::F64, vec![d], le_bytes(score_center)));
+            arrays.push(("score_variance", Dtype::F64, vec![d], le_bytes(score_variances)));
+            arrays.push(("cutoffs_new", Dtype::F64, vec![2], le_bytes(cutoffs_new)));
         }
         for (name, extra) in &self.extras {
             arrays.push((name, Dtype::F64, extra.shape.clone(), le_bytes(&extra.values)));
@@ -299,15 +335,19 @@ impl Reader<'_> {
         };
         let config = self.config(&subspace.center)?;
         let cutoffs = self.floats("cutoffs", &[2])?;
+        let explained_variance = self.floats("explained_variance", &[d])?;
+        let cellwise = self.cellwise(&subspace, &explained_variance)?;
         let diagnostics = Diagnostics {
-            explained_variance: self.floats("explained_variance", &[d])?,
+            explained_variance,
             total_variance: self.metadata.total_variance,
             cutoffs: [cutoffs[0], cutoffs[1]],
             cells: match (self.optional("cell_limits", features)?, self.metadata.cleaned_fraction) {
+                _ if cellwise.is_some() => None,
                 (Some(limits), Some(fraction)) => Some(CleanedCells { limits, fraction }),
                 (Some(_), None) => return Err(not_a_model("metadata: `cleaned_fraction` is missing")),
                 (None, _) => None,
             },
+            cellwise,
         };
         let extras = self.extras()?;
         let support = self.support(samples)?;
@@ -342,6 +382,38 @@ impl Reader<'_> {
         };
         model.check().map_err(not_a_model)?;
         Ok(model)
+    }
+
+    /// The scales of rows and cells, where the metadata have the variance of the noise.
+    fn cellwise(&self, subspace: &Subspace, explained_variance: &[f64]) -> Result<Option<Cellwise>> {
+        let Some(noise) = self.metadata.noise_variance else { return Ok(None) };
+        let cleans = self.metadata.cleans.ok_or_else(|| not_a_model("metadata: `cleans` is missing"))?;
+        let [_, features] = self.metadata.shape;
+        let d = self.metadata.n_components;
+        let cutoffs_new = self.floats("cutoffs_new", &[2])?;
+        let scale = self.floats("cell_spread", &[features])?;
+        Ok(Some(Cellwise {
+            rows: RowModel {
+                center: subspace.center_in_units_of_scale(),
+                components: subspace.components.clone(),
+                variances: memory::copied(explained_variance),
+                noise,
+                limits: self.floats("cell_limits", &[features])?,
+                location: self.floats("cell_location", &[features])?,
+                scale_features: scale_features(&scale),
+                scale,
+                cleans,
+            },
+            score_center: self.floats("score_center", &[d])?,
+            score_variances: self.floats("score_variance", &[d])?,
+            cutoffs_new: [cutoffs_new[0], cutoffs_new[1]],
+            cell_scales: self.floats("cell_scales", &[features])?,
+            cell_scales_new: self.floats("cell_scales_new", &[features])?,
+            bad_fraction: self
+                .metadata
+                .cleaned_fraction
+                .ok_or_else(|| not_a_model("metadata: `cleaned_fraction` is missing"))?,
+        }))
     }
 
     fn support(&self, samples: usize) -> Result<Vec<bool>> {

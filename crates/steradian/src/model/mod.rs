@@ -7,6 +7,7 @@
 
 mod absent_rows;
 pub(crate) mod apply;
+pub(crate) mod cellwise;
 pub(crate) mod check;
 pub(crate) mod diagnosis;
 pub(crate) mod extras;
@@ -21,8 +22,11 @@ use crate::config::Config;
 use crate::config::method::Method;
 use crate::config::options::Solver;
 use crate::data::source::Shape;
+use crate::memory;
 use crate::numeric::linalg::Matrix;
+pub use crate::cellwise::RowModel;
 pub use crate::screen::report::{ConeReport, Elimination};
+pub use cellwise::{CellDiagnosis, CellFlag, Cellwise, CutoffKind, FilledRows};
 pub use diagnosis::{Diagnosis, Flag};
 pub use extras::Extra;
 
@@ -75,6 +79,16 @@ pub struct Subspace {
     pub angular_eigenvalues: Option<Vec<f64>>,
 }
 
+impl Subspace {
+    /// The center divided by the scales of the features, where they have any.
+    pub(crate) fn center_in_units_of_scale(&self) -> Vec<f64> {
+        match &self.scale {
+            Some(scale) => self.center.iter().zip(scale).map(|(c, s)| c / s).collect(),
+            None => memory::copied(&self.center),
+        }
+    }
+}
+
 /// The scales by which samples and cells are classified.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostics {
@@ -85,8 +99,10 @@ pub struct Diagnostics {
     pub total_variance: Option<f64>,
     /// The cutoffs of score and orthogonal distance; NaN where undefined.
     pub cutoffs: [f64; 2],
-    /// The limits of the cells, for fits that clean cells.
+    /// The limits of the cells, of models that older versions have written.
     pub cells: Option<CleanedCells>,
+    /// The scales of rows and cells, for fits of `robust`, `cells` and `rows`.
+    pub cellwise: Option<Cellwise>,
 }
 
 /// The course of the fit.

@@ -32,6 +32,12 @@ pub enum Stream {
     Statistics = 9,
     /// The samples whose digest identifies data.
     Fingerprint = 10,
+    /// The rows of the sample that a search for a subspace works on.
+    Sample = 11,
+    /// The subsets that start the minimum covariance determinant.
+    Subsets = 12,
+    /// The signs that the number of components is counted against.
+    CellSigns = 13,
 }
 
 /// The generator of a stream.

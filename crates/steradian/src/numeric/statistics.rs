@@ -147,7 +147,7 @@ pub(crate) fn chi_square_quantile(probability: f64, degrees: usize) -> f64 {
 }
 
 /// The distribution function of chi-square at x: the series of the incomplete gamma function at `degrees / 2`, `x / 2`.
-fn chi_square_below(x: f64, degrees: usize) -> f64 {
+pub(crate) fn chi_square_below(x: f64, degrees: usize) -> f64 {
     let (a, x) = (degrees as f64 / 2.0, x / 2.0);
     if x <= 0.0 {
         return 0.0;

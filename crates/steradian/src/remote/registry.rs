@@ -13,7 +13,7 @@ use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{
     AnchorCounts, ColumnMeans, ConeSizes, DataCheck, DigitCounts, Distances, MaxOutlyingness, OperatorProduct,
-    Projection, Scatter, SelectColumns, SelectRows, SpatialGradient,
+    Projection, RobustMoments, Scatter, SelectColumns, SelectRows, SpatialGradient,
 };
 
 /// A partial result, and the indices that its samples have in the pass.
@@ -132,6 +132,7 @@ registry![
     SelectRows,
     AnchorCounts<'static>,
     ConeSizes<'static>,
+    RobustMoments<'static>,
 ];
 
 /// True if a fold of this name is registered.

@@ -38,8 +38,6 @@ pub(crate) const SPREAD_SAMPLES: usize = 20_000;
 const FLAT: f64 = 1e-10;
 /// The value of [`FLAT`] for projections in f32.
 const SINGLE_FLAT: f64 = 1e-5;
-/// Cutoff of the support: number of standard deviations of t above its location.
-const SUPPORT_CUTOFF_SD: f64 = 2.5;
 /// Bytes of samples that are prefetched together.
 const PREFETCH_BYTES: usize = 64 << 20;
 /// Draws per requested direction; if too many pairs coincide, there are fewer directions.
@@ -129,37 +127,6 @@ pub(crate) fn measured(
     Ok(accumulator.finish())
 }
 
-/// The outlyingness of every sample from the exact Gram matrix relative to any origin, which contains the projections
-/// of all samples onto the difference of any two. No pass.
-pub(crate) fn within(
-    screen: &Outlyingness,
-    d: usize,
-    products: &Matrix,
-    seed: u64,
-    runner: &impl Runner,
-) -> Result<OutlyingnessResult> {
-    let n = products.rows();
-    let square = |[i, j]: [usize; 2]| products[(i, i)] + products[(j, j)] - 2.0 * products[(i, j)];
-    let differ = |pairs: &[[usize; 2]]| Ok(pairs.iter().map(|&pair| square(pair) > 0.0).collect());
-    let pairs = directed_pairs(screen, n, seed, n, differ)?;
-    let longest = pairs.iter().fold(0.0f64, |most, &pair| most.max(square(pair))).sqrt();
-    let (h, flat) = (majority(n, d), FLAT * longest);
-    let mut accumulator = OutlyingnessAccumulator::new(n);
-    for group in pairs.chunks(GROUP) {
-        runner.check_cancelled()?;
-        let lengths: Vec<f64> = group.iter().map(|&pair| square(pair).sqrt()).collect();
-        let along = |k: usize| {
-            let row = products.row(k);
-            group.iter().zip(&lengths).map(move |(&[i, j], length)| (row[i] - row[j]) / length)
-        };
-        let mut projected = memory::reserved(n * group.len());
-        (0..n).for_each(|k| projected.extend(along(k)));
-        let spreads = runner.compute(|| spreads(&projected, group.len(), h));
-        accumulator.add(group, &spreads, flat, of_all(&projected, &spreads, flat));
-    }
-    Ok(accumulator.finish())
-}
-
 /// The largest robust z-score of each sample over some directions.
 fn of_all(projected: &[f64], spreads: &[LocationScale], flat: f64) -> Vec<f64> {
     projected.chunks(spreads.len()).map(|y| max_z_score(y, spreads, flat)).collect_reserved()
@@ -215,12 +182,6 @@ pub(crate) fn least_outlying(values: &[f64], h: usize) -> Vec<bool> {
     let mut support = memory::filled(values.len(), false);
     order[..h].iter().for_each(|&i| support[i] = true);
     support
-}
-
-/// Mask of the samples whose distance is within the bulk, estimated from the shortest window that contains `h` of them.
-pub(crate) fn near(distances: &[f64], h: usize) -> Vec<bool> {
-    let limit = bulk_limit(distances, h, SUPPORT_CUTOFF_SD);
-    distances.iter().map(|od| od.powf(2.0 / 3.0) <= limit).collect_reserved()
 }
 
 /// Upper limit of the bulk of some distances, to the power of 2/3: `deviations` standard deviations above its location.

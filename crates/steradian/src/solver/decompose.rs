@@ -5,7 +5,6 @@ use super::certificate::{Certified, Decomposed, certify, certify_to};
 use super::dense;
 use super::gram::{self, GramMatrix};
 use super::krylov::{self, Purpose};
-use super::operator::Width;
 use super::operator::{Dense, Operator, PassOperator};
 use crate::config::options::Solver;
 use crate::data::source::Source;
@@ -17,9 +16,6 @@ use crate::numeric::linalg::Matrix;
 
 /// Largest number of rounds of Krylov steps in f64 if expanding the span does not reach the tolerance.
 const MAX_REFINEMENTS: usize = 2;
-/// Tolerance of an approximate solution relative to that of a certified one: only weights are computed from it, and
-/// they change less than the subspace.
-const APPROX_TOLERANCE_FACTOR: f64 = 1000.0;
 
 /// Solver, data and parameters of a decomposition, without the weighted rows.
 pub(crate) struct Decomposer<'a, R> {
@@ -62,33 +58,6 @@ impl<R: Runner> Decomposer<'_, R> {
                 without_distances(self.certified(&self.by_passes(directions, Precision::Double), vectors)?)
             }
         })
-    }
-
-    /// At least d orthonormal columns, accurate enough to compute weights from, without a certificate.
-    pub(crate) fn solve_approx(&self, directions: WeightedRows<'_>, start: Option<&Matrix>) -> Result<Matrix> {
-        let tolerance = self.approx_tolerance();
-        Ok(match self.solver {
-            Solver::Scatter => {
-                let matrix = self.scatter(directions)?;
-                dense::top_vectors(&matrix, self.d, tolerance, self.seed, self.runner)?
-            }
-            Solver::Gram => self.by_gram(directions, None, tolerance, self.seed)?.certified.vectors,
-            Solver::Krylov | Solver::Auto => {
-                // A whole block: a start with more than d vectors needs fewer steps.
-                let count = Width::for_components(self.d, self.source.shape().features).0;
-                self.iterate(
-                    &self.by_passes(directions, Precision::Working),
-                    start,
-                    (count, tolerance),
-                    Purpose::Approximate,
-                )?
-            }
-        })
-    }
-
-    /// Tolerance of [`Self::solve_approx`].
-    pub(crate) fn approx_tolerance(&self) -> f64 {
-        (APPROX_TOLERANCE_FACTOR * self.tolerance).min(1e-2).max(self.tolerance)
     }
 
     fn by_passes<'b>(&'b self, directions: WeightedRows<'b>, precision: Precision) -> PassOperator<'b, R> {

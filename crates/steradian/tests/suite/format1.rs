@@ -1,6 +1,7 @@
 //! Model files of format 1: `tests/data/format1` has files of the program that wrote them, with its scores and flags.
 
 use serde_json::Value;
+use steradian::model::CutoffKind;
 use steradian::{Local, Model, SliceSource};
 
 fn file(name: &str) -> Vec<u8> {
@@ -28,7 +29,7 @@ fn files_of_format_1_give_the_same_scores_and_are_written_as_format_2() {
         for (found, expected) in scores.data().iter().zip(floats(&expected["scores"])) {
             assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{name}: {found} and {expected}");
         }
-        let flags: Vec<&str> = model.diagnose(&source, &runner).unwrap().iter().map(|d| d.flag.name()).collect();
+        let flags: Vec<&str> = model.diagnose(&source, &runner, CutoffKind::New).unwrap().iter().map(|d| d.flag.name()).collect();
         assert_eq!(
             flags,
             expected["flags"].as_array().unwrap().iter().map(|f| f.as_str().unwrap()).collect::<Vec<_>>()

@@ -2,12 +2,12 @@
 
 use crate::common::{difference, fit, golden, read_npy};
 use serde_json::Value;
-use steradian::config::{Angle, Cone, Cosine, Outlyingness, Screen};
+use steradian::config::{Angle, Cone, Cosine, Screen};
 use steradian::{Center, Config, Error, Method, Solver, Source};
 use steradian_io::NpySource;
 
-/// The cases of this crate: AE, TAE and the robust method.
-const CASES: [&str; 16] = [
+/// The cases of this crate: AE and TAE.
+const CASES: [&str; 15] = [
     "01_ae_n_gt_D",
     "02_ae_n_lt_D",
     "03_ae_d_eq_rank",
@@ -22,7 +22,6 @@ const CASES: [&str; 16] = [
     "16_ae_spatial_median",
     "19_ae_huge_outlier",
     "21_ae_table1_seed0",
-    "24_sdo_ae",
     "25_ae_near_zero_rows",
 ];
 
@@ -33,14 +32,6 @@ fn meta(case: &str) -> Value {
 /// The configuration that a case describes.
 fn config_of(meta: &Value) -> Config {
     let options = &meta["config"];
-    if meta["algo"] == "sdo_ae" {
-        let mut config = Config::new(Method::Robust, meta["d"].as_u64().unwrap() as usize);
-        let (_, pairs) = read_npy(&golden(meta["name"].as_str().unwrap()).join("pairs.npy"));
-        let pairs = pairs.chunks(2).map(|pair| [pair[0] as usize, pair[1] as usize]).collect();
-        config =
-            config.with_screen(Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() }));
-        return config;
-    }
     let method = if meta["algo"] == "tae" { Method::Tae } else { Method::Ae };
     let mut config = Config::new(method, meta["d"].as_u64().unwrap() as usize);
     config = config.with_center(match options["center"].as_str().unwrap() {

@@ -2,6 +2,7 @@
 
 use crate::common::{TestRandom, difference, fit, orthonormalize, product, sine, source};
 use proptest::prelude::*;
+use steradian::model::CutoffKind;
 use steradian::config::{Cone, Cosine, Screen};
 use steradian::{Center, Config, Matrix, Method, Model, SliceSource, Solver, Source};
 
@@ -20,7 +21,7 @@ fn angles(model: &Model, x: &Matrix) -> Vec<f64> {
     let mut angles = Vec::new();
     source(x)
         .visit(0..x.rows(), &mut |block| {
-            angles = model.diagnose_block(&block)?.into_iter().map(|d| d.angle_degrees).collect();
+            angles = model.diagnose_block(&block, CutoffKind::New)?.into_iter().map(|d| d.angle_degrees).collect();
             Ok(())
         })
         .unwrap();

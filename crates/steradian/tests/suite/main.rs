@@ -7,6 +7,7 @@ mod checkpoint;
 mod choice;
 mod cluster;
 mod common;
+mod component_order;
 mod crafted_bytes;
 mod elimination;
 mod exact;

@@ -5,6 +5,7 @@
 
 use crate::common::{alone, threads_of_process, wait_for_threads};
 use crate::plan::{HEAP, samples};
+use steradian::model::CutoffKind;
 use steradian::config::{Angle, Cone, Loss, PivotSearch, Scaling, Screen};
 use steradian::data::BlockElement;
 use steradian::{Center, ComponentCount, Config, Error, Local, Method, Plan, SliceSource, Solver};
@@ -173,7 +174,7 @@ fn every_step_runs_on_the_threads_of_the_runner() {
             let model = steradian::fit(&base.clone().with_solver(solver), &source, &runner).unwrap();
             model.transform(&source, &runner).unwrap();
             model.reconstruct(&source, &runner).unwrap();
-            model.diagnose(&source, &runner).unwrap();
+            model.diagnose(&source, &runner, CutoffKind::New).unwrap();
         }
         steradian::fit::screen(&base, &source, &runner).unwrap();
     }

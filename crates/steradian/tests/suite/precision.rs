@@ -2,6 +2,7 @@
 //! to the rounding of the data.
 
 use crate::common::{TestRandom, fit, sine};
+use steradian::model::CutoffKind;
 use steradian::data::BlockElement;
 use steradian::model::Flag;
 use steradian::{Config, Method, Model, SliceSource, Solver};
@@ -63,7 +64,7 @@ fn fitted<T: BlockElement>(data: &[T], table: &SyntheticTable, config: &Config) 
     let runner = steradian::Local::new(2).unwrap();
     runner
         .for_each_block("flags", &source, model.block_rows(), |block| {
-            flags.extend(model.diagnose_block(block)?.iter().map(|own| own.flag));
+            flags.extend(model.diagnose_block(block, CutoffKind::New)?.iter().map(|own| own.flag));
             Ok(())
         })
         .unwrap();

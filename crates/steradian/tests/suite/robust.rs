@@ -2,6 +2,7 @@
 
 use crate::common::{TestRandom, difference, fit, message_of, orthonormalize, sine, source};
 use proptest::prelude::*;
+use steradian::model::CutoffKind;
 use steradian::config::{Cells, Loss, Outlyingness, Scaling, Screen};
 use steradian::data::{BlockElement, Element};
 use steradian::model::Flag;
@@ -393,7 +394,7 @@ fn flags_follow_from_the_two_distances() {
     let model = fit(&Config::new(Method::Robust, 2), &source(&x), 1).unwrap();
     source(&x)
         .visit(0..200, &mut |block| {
-            let found = model.diagnose_block(&block)?;
+            let found = model.diagnose_block(&block, CutoffKind::New)?;
             assert!(found[160..].iter().all(|d| d.flag.is_outlier()));
             let regular = found[..160].iter().filter(|d| d.flag == Flag::Regular).count();
             assert!(regular > 140, "{regular}");

@@ -2,6 +2,7 @@
 //! reason.
 
 use crate::common::{TestRandom, fit, message_of, sine, source};
+use steradian::model::CutoffKind;
 use steradian::config::Scaling;
 use steradian::{Center, Config, Local, Matrix, Method, Model, SliceSource, Solver};
 
@@ -185,7 +186,7 @@ fn models_apply_at_every_scale() {
     for method in [Method::Pca, Method::Cells] {
         let config = Config::new(method, 2);
         let base = fit(&config, &source(&x), 1).unwrap();
-        let then = base.diagnose(&source(&x), &runner).unwrap();
+        let then = base.diagnose(&source(&x), &runner, CutoffKind::New).unwrap();
         for k in [-480, 480] {
             let data = scaled_matrix(&x, k);
             let model = fit(&config, &source(&data), 1).unwrap();
@@ -194,7 +195,7 @@ fn models_apply_at_every_scale() {
             let size = expected.data().iter().fold(0.0f64, |m, x| m.max(x.abs()));
             let off = scores.data().iter().zip(expected.data()).fold(0.0f64, |m, (a, b)| m.max((a - b).abs()));
             assert!(off <= 1e-14 * size, "{} 2^{k}: {off:e} of {size:e}", method.name());
-            for (a, b) in model.diagnose(&source(&data), &runner).unwrap().iter().zip(&then) {
+            for (a, b) in model.diagnose(&source(&data), &runner, CutoffKind::New).unwrap().iter().zip(&then) {
                 assert!((a.score_distance / b.score_distance - 1.0).abs() < 1e-9, "{a:?} {b:?}");
                 assert!((a.orthogonal_distance / scaled(b.orthogonal_distance, k) - 1.0).abs() < 1e-9, "{a:?} {b:?}");
                 assert_eq!(a.flag, b.flag);
@@ -205,12 +206,12 @@ fn models_apply_at_every_scale() {
     let model = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
     let q = &model.subspace.components;
     let far = Matrix::from_vec(1, 7, (0..7).map(|j| 1e200 * (3.0 * q[(0, j)])).collect());
-    let diagnosis = model.diagnose(&source(&far), &runner).unwrap()[0];
+    let diagnosis = model.diagnose(&source(&far), &runner, CutoffKind::New).unwrap()[0];
     let expected = 3e200 / model.diagnostics.explained_variance[0].sqrt();
     assert!((diagnosis.score_distance / expected - 1.0).abs() < 1e-9, "{diagnosis:?} {expected:e}");
     assert!(diagnosis.orthogonal_distance < 1e186 && diagnosis.angle_degrees < 1e-6, "{diagnosis:?}");
     let near = Matrix::from_vec(1, 7, (0..7).map(|j| model.subspace.center[j]).collect());
-    let diagnosis = model.diagnose(&source(&near), &runner).unwrap()[0];
+    let diagnosis = model.diagnose(&source(&near), &runner, CutoffKind::New).unwrap()[0];
     assert!(diagnosis.orthogonal_distance < 1e-12, "{diagnosis:?}");
 }
 

@@ -102,6 +102,13 @@ pub const SCENARIOS: &[Scenario] = &[
         "outliers in/c in/x.npy -o out/f.csv --plot out/p.png --cells out/b.npy",
         &["f.csv", "p.png", "b.npy"],
     ),
+    new(
+        "outliers, cells",
+        "outliers in/c in/n.npy --training --cells out/b.csv --cell-map out/map.svg",
+        &["b.csv", "map.svg"],
+    ),
+    new("fill, table", "fill in/c in/n.npy -o out/f.csv --bad-cells --mask out/k.npy", &["f.csv", "k.npy"]),
+    new("fill, parquet", "fill in/m in/n.npy -o out/f.parquet", &["f.parquet"]),
     new("outliers, large", "outliers large/tall.m large/tall.npy -o out/f.csv --plot out/p.svg", &["f.csv", "p.svg"])
         .weights(10, 0)
         .large(),
@@ -126,6 +133,9 @@ pub fn write_inputs(folder: &Path, inverted: bool) {
     let (n, features) = (60, 8);
     let x: Vec<f64> = samples(n, features).into_iter().map(level).collect();
     write("x.npy", &npy("<f8", &[n, features], &x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>()));
+    let missing = |(at, x): (usize, &f64)| if at % 23 == 5 { f64::NAN } else { *x };
+    let bytes: Vec<u8> = x.iter().enumerate().map(missing).flat_map(f64::to_le_bytes).collect();
+    write("n.npy", &npy("<f8", &[n, features], &bytes));
     write("u.npy", &npy("|u1", &[n, features], &x.iter().map(|&x| x as u8).collect::<Vec<_>>()));
     let row = |row: &[f64]| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
     write("x.csv", (x.chunks(features).map(row).collect::<Vec<_>>().join("\n") + "\n").as_bytes());

@@ -1,0 +1,499 @@
+//! The fit of `robust`, `cells` and `rows`: a search on a sample in memory, passes over all rows, a certified eigenproblem, cutoffs.
+//!
+//! | stage | reads | keeps |
+//! |---|---|---|
+//! | sample | at most 1500 rows | the rows in their element type |
+//! | search | the sample, at most 2048 features | 8 bytes per cell, for each candidate |
+//! | extension, if features were left out | the sample | d + 4 numbers per feature |
+//! | passes, if rows or features were left out | all rows, at most 8 times | sums of D x D or D x l |
+//! | last eigenproblem: model, weights and expected values frozen | all rows, once per application | a Krylov basis, or D x D |
+//! | calibration | the sample | residuals of the sample |
+
+use std::borrow::Cow;
+
+use super::assemble::{Embedding, require_finite, signed_rows};
+use super::component_count::ComponentChoice;
+use crate::cellwise::features::TINY;
+use crate::cellwise::student::kappa;
+use crate::cellwise::{CellState, FeatureStats, RowModel, RowStep};
+use crate::center::Finite;
+use crate::config::Config;
+use crate::config::options::Solver;
+use crate::config::screen::Screen;
+use crate::data::source::Source;
+use crate::engine::runner::Runner;
+use crate::error::{Error, Result};
+use crate::folds::{MomentProduct, RobustMoments, RowMoments, RowWeighting};
+use crate::model::{Cellwise, Certificate, Diagnostics, FitReport, Subspace};
+use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
+use crate::numeric::orthonormal::orthonormalize;
+use crate::numeric::random::{Stream, normal_matrix};
+use crate::search::calibration::{Calibration, calibrate, resolution_floor};
+use crate::search::candidate::SearchOptions;
+use crate::search::component_count::count_components;
+use crate::search::concentration::kept_limit;
+use crate::search::extension::extend;
+use crate::search::leading::turn;
+use crate::search::tables::compare;
+use crate::search::{Candidate, Sample, majority, search};
+use crate::solver::certificate::{Certified, certify, certify_to};
+use crate::solver::operator::{Dense, Operator};
+use crate::solver::{dense, krylov};
+
+/// Features up to which a pass sums the D x D matrix.
+pub(crate) const SCATTER_FEATURES: usize = 512;
+/// Columns of the block iteration of the passes beyond the components.
+pub(crate) const EXTRA_COLUMNS: usize = 4;
+/// Passes at most, and the turn of the components at which they end.
+pub(crate) const MAX_PASSES: usize = 8;
+const SETTLED: f64 = 1e-3;
+/// Relative rise of the objective that is rounding.
+const RISE: f64 = 1e-9;
+/// Share of a feature's cells that are bad, from which on it is named in a warning.
+const MANY_BAD: f64 = 0.2;
+/// Features that a warning names.
+const NAMED: usize = 5;
+
+/// A model of all features, with what the passes need.
+struct State {
+    model: RowModel,
+    row_cutoff: f64,
+    /// Columns from which the next eigenproblem starts.
+    basis: Matrix,
+    objective: Vec<f64>,
+}
+
+/// Fits `d` components to all samples of a source.
+pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, data: &Finite<'_>, runner: &R) -> Result<Embedding> {
+    let source = data.source;
+    let (n, features) = (source.shape().samples, source.shape().features);
+    let sample = Sample::draw(source, config.seed)?;
+    let mut warnings = data.missing_warnings();
+    warnings.extend(feature_warnings(&sample.stats, source));
+    let chosen = sample.search_features();
+    let stats = sample.stats.select(&chosen);
+    require_variation(&sample, &chosen)?;
+    let table = sample.table(&chosen)?;
+    runner.check_cancelled()?;
+    let options = SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let candidate = runner.compute(|| search(&table, &stats, options))?;
+    check_support(&candidate, d, n)?;
+    warnings.extend(bad_cell_warning(&candidate, &chosen, source));
+    let all_rows = sample.rows.len() == n;
+    let all_features = chosen.len() == features;
+    let fit_kappa = kappa(n, features, d);
+    let mut state = if all_features {
+        State {
+            row_cutoff: candidate.row_cutoff,
+            basis: candidate.basis.clone(),
+            objective: candidate.objective.clone(),
+            model: candidate.model.clone(),
+        }
+    } else {
+        let model = runner.compute(|| extend(&sample, &candidate))?;
+        extended(model, &sample, config.skew)?
+    };
+    drop(table);
+    if !(all_rows && all_features) {
+        state.objective.clear();
+        run_passes(&mut state, fit_kappa, source, runner)?;
+    }
+    let (certified, moments) = last_eigenproblem(config, &state, fit_kappa, solver, data, runner)?;
+    let frozen_cutoff = state.row_cutoff;
+    let model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
+    require_finite(&model.center, &model.components)?;
+    check_rank(&certified, d, n, features)?;
+    let calibration = calibrated((&sample, &chosen, &stats), &model, frozen_cutoff, config.skew, runner)?;
+    let converged = certified.sine_bound <= config.tolerance;
+    if !converged {
+        warnings.push(not_converged(config, &certified, d));
+    }
+    let report = FitReport {
+        solver,
+        support: moments.support,
+        objective: state.objective,
+        certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
+        warnings,
+        ..FitReport::default()
+    };
+    let bad_fraction = moments.bad as f64 / (moments.rows as f64 * features as f64);
+    Ok(embedding(model, calibration, bad_fraction, report))
+}
+
+/// The number of components of checked data, and the reason for it.
+pub(super) fn count<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result<ComponentChoice> {
+    let sample = Sample::draw(data.source, config.seed)?;
+    let chosen = sample.search_features();
+    require_variation(&sample, &chosen)?;
+    let stats = sample.stats.select(&chosen);
+    let table = sample.table(&chosen)?;
+    let options =
+        SearchOptions { d: 1, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let (components, reason) = runner.compute(|| count_components(&table, &stats, options))?;
+    Ok(ComponentChoice { components, reason })
+}
+
+fn require_variation(sample: &Sample, chosen: &[usize]) -> Result<()> {
+    if chosen.iter().all(|&j| sample.stats.constant[j]) {
+        return Err(Error::invalid_data(format!(
+            "no feature has two different values in {} rows; use data that vary",
+            sample.rows.len()
+        )));
+    }
+    Ok(())
+}
+
+/// The number of directions through pairs: at least that of the configuration, more for small tables.
+fn directions(config: &Config) -> Option<usize> {
+    match &config.screen {
+        Screen::Outlyingness(screen) => Some(screen.n_directions),
+        _ => None,
+    }
+}
+
+fn check_support(candidate: &Candidate, d: usize, n: usize) -> Result<()> {
+    let kept = candidate.kept.iter().filter(|kept| **kept).count();
+    if kept < d + 2 {
+        return Err(Error::invalid_data(format!(
+            "{kept} of {n} rows have enough usable cells for {d} components; use fewer components or rows with fewer missing cells"
+        )));
+    }
+    Ok(())
+}
+
+fn check_rank(certified: &Certified, d: usize, n: usize, features: usize) -> Result<()> {
+    let largest = certified.values.first().copied().unwrap_or(0.0);
+    let limit = n.max(features) as f64 * f64::EPSILON * largest;
+    let rank = certified.values.iter().filter(|value| **value > limit).count();
+    if rank < d {
+        return Err(Error::RankTooSmall { n_components: d, rank, of: "the centered data" });
+    }
+    Ok(())
+}
+
+fn not_converged(config: &Config, certified: &Certified, d: usize) -> String {
+    let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
+    format!(
+        "not converged: sine bound {:.1e} > tolerance {:.1e}; eigenvalues {d} and {} ({inside:.4e}, {outside:.4e}) differ by {:.1} %: \
+         increase the tolerance or change the number of components",
+        certified.sine_bound,
+        config.tolerance,
+        d + 1,
+        100.0 * (inside - outside) / inside
+    )
+}
+
+/// A warning about features with one value.
+fn feature_warnings(stats: &FeatureStats, source: &dyn Source) -> Option<String> {
+    let constant: Vec<usize> =
+        (0..stats.counts.len()).filter(|&j| stats.counts[j] > 0 && stats.constant[j]).collect();
+    (!constant.is_empty())
+        .then(|| format!("features with one value have loadings of 0: {}", named(&constant, source)))
+}
+
+/// A warning about features of which many cells are bad, which then describe few rows.
+fn bad_cell_warning(candidate: &Candidate, chosen: &[usize], source: &dyn Source) -> Option<String> {
+    let mut bad = vec![0usize; chosen.len()];
+    let rows = candidate.cells.chunks_exact(chosen.len()).zip(&candidate.kept).filter(|(_, kept)| **kept);
+    for (cells, _) in rows {
+        let states = bad.iter_mut().zip(cells).filter(|(_, state)| **state == CellState::Bad);
+        states.for_each(|(count, _)| *count += 1);
+    }
+    let kept = candidate.kept.iter().filter(|kept| **kept).count() as f64;
+    let many: Vec<usize> =
+        bad.iter().zip(chosen).filter(|(count, _)| **count as f64 > MANY_BAD * kept).map(|(_, &j)| j).collect();
+    (!many.is_empty()).then(|| {
+        format!("more than {:.0} % of the cells are bad in these features: {}", 100.0 * MANY_BAD, named(&many, source))
+    })
+}
+
+/// The first of some features by name.
+fn named(features: &[usize], source: &dyn Source) -> String {
+    let name = |j: &usize| source.feature_name(*j).unwrap_or_else(|| j.to_string());
+    let text = features.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
+    match features.len().saturating_sub(NAMED) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
+}
+
+/// The state of a model of all features.
+fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<State> {
+    let block = sample.block()?;
+    let step = RowStep::new(&model);
+    let states = crate::search::tables::compare_scores(&block, &step).0;
+    let usable: Vec<f64> = states.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
+    let d = model.n_components();
+    let h = majority(usable.len(), d);
+    let floor = resolution_floor(&model.components, &sample.stats.resolution);
+    let row_cutoff = if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY };
+    let basis = model.components.transposed();
+    Ok(State { model, row_cutoff, basis, objective: Vec::new() })
+}
+
+/// Student steps over all rows, one per pass, until the components rest.
+fn run_passes<R: Runner>(state: &mut State, kappa: f64, source: &dyn Source, runner: &R) -> Result<()> {
+    let features = state.model.n_features();
+    let d = state.model.n_components();
+    if features > SCATTER_FEATURES {
+        widen(&mut state.basis, d + EXTRA_COLUMNS)?;
+    }
+    for _ in 0..MAX_PASSES {
+        let weighting = RowWeighting::Student { kappa, row_cutoff: state.row_cutoff };
+        let product = if features <= SCATTER_FEATURES {
+            MomentProduct::Scatter
+        } else {
+            MomentProduct::Basis(Cow::Borrowed(&state.basis))
+        };
+        let moments = runner.run(&RobustMoments::new(&state.model, weighting, product), source)?;
+        require_rows(&moments, d, source)?;
+        let objective = moments.objective / moments.rows as f64;
+        if state.objective.last().is_some_and(|last| objective > last + RISE * objective.abs()) {
+            break;
+        }
+        state.objective.push(objective);
+        let (values, vectors) = runner.compute(|| leading_of(&moments, &state.basis, features))?;
+        let before = state.model.components.transposed();
+        let next = maximum(state.model.clone(), &vectors.first_columns(d), &values[..d], &moments);
+        let turned = turn(&vectors.first_columns(d), &before);
+        state.model = next;
+        if features > SCATTER_FEATURES {
+            state.basis = vectors;
+        }
+        if turned < SETTLED {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn require_rows(moments: &RowMoments, d: usize, source: &dyn Source) -> Result<()> {
+    if moments.rows < d as u64 + 2 {
+        return Err(Error::invalid_data(format!(
+            "{} of {} rows have enough usable cells near a subspace of {d} components; use fewer components",
+            moments.rows,
+            source.shape().samples
+        )));
+    }
+    Ok(())
+}
+
+/// Adds random columns to a basis.
+fn widen(basis: &mut Matrix, columns: usize) -> Result<()> {
+    let missing = columns.min(basis.rows()).saturating_sub(basis.columns());
+    if missing > 0 {
+        *basis = basis.beside(&normal_matrix(basis.rows(), missing, 0, Stream::Krylov));
+        orthonormalize(basis, 0.0)?;
+    }
+    Ok(())
+}
+
+/// The shift of the center and the sum of the weights.
+fn shift(moments: &RowMoments) -> Vec<f64> {
+    moments.sum.iter().map(|x| x / moments.weight).collect()
+}
+
+/// Eigenvalues of the weighted scatter, largest first, and vectors: exact for a D x D matrix, one step of block iteration otherwise.
+fn leading_of(moments: &RowMoments, basis: &Matrix, features: usize) -> Result<(Vec<f64>, Matrix)> {
+    let shift = shift(moments);
+    if moments.product.columns() == features {
+        return symmetric_eigen(&centered_scatter(moments, &shift));
+    }
+    let image = centered_product(moments, &shift, basis);
+    let inner = tall_inner(basis, &image);
+    let (values, rotation) = symmetric_eigen(&crate::solver::certificate::symmetric_part(&inner))?;
+    let mut vectors = product(&image, &rotation);
+    orthonormalize_columns(&mut vectors);
+    Ok((values, vectors))
+}
+
+fn orthonormalize_columns(vectors: &mut Matrix) {
+    crate::numeric::orthonormal::orthonormalize_in_order(vectors);
+}
+
+fn centered_scatter(moments: &RowMoments, shift: &[f64]) -> Matrix {
+    let mut scatter = moments.product.clone();
+    for (i, a) in shift.iter().enumerate() {
+        scatter.row_mut(i).iter_mut().zip(shift).for_each(|(x, b)| *x -= moments.weight * a * b);
+    }
+    scatter
+}
+
+/// sum w (z - c)(z - c)'V from sum w z (z'V).
+fn centered_product(moments: &RowMoments, shift: &[f64], basis: &Matrix) -> Matrix {
+    let l = basis.columns();
+    let mut along = vec![0.0; l];
+    for (row, c) in basis.data().chunks_exact(l).zip(shift) {
+        along.iter_mut().zip(row).for_each(|(sum, v)| *sum += c * v);
+    }
+    let mut image = moments.product.clone();
+    for (row, c) in image.data_mut().chunks_exact_mut(l).zip(shift) {
+        row.iter_mut().zip(&along).for_each(|(x, a)| *x -= moments.weight * c * a);
+    }
+    image
+}
+
+/// The maximization step: center, components, variances and noise.
+fn maximum(mut model: RowModel, vectors: &Matrix, values: &[f64], moments: &RowMoments) -> RowModel {
+    let shift = shift(moments);
+    let total = moments.square - moments.weight * shift.iter().map(|c| c * c).sum::<f64>();
+    let inside: f64 = values.iter().sum();
+    model.center.iter_mut().zip(&shift).for_each(|(x, c)| *x += c);
+    model.components = signed_rows(vectors);
+    model.variances = values.iter().map(|value| value.max(0.0) / moments.rows as f64).collect();
+    model.noise = ((total - inside) / moments.freedom.max(1.0)).max(TINY);
+    model
+}
+
+/// The operator of the repaired rows under a frozen model, over the sum of their weights.
+struct RepairedRows<'a, R> {
+    state: &'a State,
+    weighting: RowWeighting,
+    source: &'a dyn Source,
+    runner: &'a R,
+}
+
+impl<R: Runner> Operator for RepairedRows<'_, R> {
+    fn dimension(&self) -> usize {
+        self.state.model.n_features()
+    }
+
+    fn apply(&self, w: &Matrix) -> Result<Matrix> {
+        let product = MomentProduct::Basis(Cow::Borrowed(w));
+        let moments = self.runner.run(&RobustMoments::new(&self.state.model, self.weighting, product), self.source)?;
+        let mut image = centered_product(&moments, &shift(&moments), w);
+        image.data_mut().iter_mut().for_each(|x| *x /= moments.weight);
+        Ok(image)
+    }
+}
+
+/// The eigenproblem of the repaired rows with everything but the subspace frozen, and its certificate. The eigenvalues are those of
+/// the sum over rows.
+fn last_eigenproblem<R: Runner>(
+    config: &Config,
+    state: &State,
+    kappa: f64,
+    solver: Solver,
+    data: &Finite<'_>,
+    runner: &R,
+) -> Result<(Certified, RowMoments)> {
+    let source = data.source;
+    let d = state.model.n_components();
+    let weighting = RowWeighting::Student { kappa, row_cutoff: state.row_cutoff };
+    let seed = data.start_seed(config.seed);
+    let scatter = solver == Solver::Scatter;
+    let first = if scatter { MomentProduct::Scatter } else { MomentProduct::None };
+    let moments = runner.run(&RobustMoments::new(&state.model, weighting, first).with_support(), source)?;
+    require_rows(&moments, d, source)?;
+    let mut certified = if scatter {
+        let mut matrix = centered_scatter(&moments, &shift(&moments));
+        matrix.data_mut().iter_mut().for_each(|x| *x /= moments.weight);
+        let vectors = dense::top_vectors(&matrix, d, config.tolerance, seed, runner)?;
+        certify(&Dense { matrix: &matrix, runner }, vectors, d, runner)?
+    } else {
+        let operator = RepairedRows { state, weighting, source, runner };
+        let target = (0.5 * config.tolerance, krylov::Purpose::Certified);
+        let vectors = krylov::top_vectors(&operator, Some(&state.basis), (d, d + 1), target, seed, runner)?;
+        certify_to(config.tolerance, &operator, vectors, d, runner)?
+    };
+    let centered = moments.square / moments.weight - shift(&moments).iter().map(|c| c * c).sum::<f64>();
+    certified.compare_with_trace(centered, moments.rows as usize, d);
+    certified.values.iter_mut().for_each(|value| *value *= moments.weight);
+    Ok((certified, moments))
+}
+
+/// Cutoffs and scales of cells from the sample. Of many features only those of the search are calibrated on rows left out; the
+/// others take the median ratio of their scales.
+fn calibrated<R: Runner>(
+    (sample, chosen, stats): (&Sample, &[usize], &FeatureStats),
+    model: &RowModel,
+    row_cutoff: f64,
+    skew: bool,
+    runner: &R,
+) -> Result<Calibration> {
+    let all_features = chosen.len() == model.n_features();
+    let own = if all_features { Cow::Borrowed(model) } else { Cow::Owned(restricted(model, chosen)?) };
+    let table = sample.table(chosen)?;
+    runner.compute(|| {
+        let states = compare(&table, &RowStep::new(&own));
+        let cutoff = if all_features {
+            row_cutoff
+        } else {
+            let usable: Vec<f64> = states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
+            let floor = resolution_floor(&own.components, &stats.resolution);
+            kept_limit(&usable, majority(usable.len(), own.n_components()), skew, floor)
+        };
+        let kept = states.rows.iter().map(|row| !row.unusable && row.distance <= cutoff).collect();
+        let basis = own.components.transposed();
+        let candidate = Candidate {
+            model: own.into_owned(),
+            scores: states.scores,
+            kept,
+            cells: states.cells,
+            row_cutoff: cutoff,
+            basis,
+            objective: Vec::new(),
+        };
+        let calibration = calibrate(&table, stats, &candidate, skew)?;
+        if all_features {
+            return Ok(calibration);
+        }
+        crate::search::calibration::extend(calibration, sample, model, row_cutoff, chosen, skew)
+    })
+}
+
+/// The model of some features, with orthonormal components.
+fn restricted(model: &RowModel, features: &[usize]) -> Result<RowModel> {
+    let pick = |values: &[f64]| features.iter().map(|&j| values[j]).collect::<Vec<f64>>();
+    let d = model.n_components();
+    let mut columns = Matrix::zeros(features.len(), d);
+    for (place, &j) in features.iter().enumerate() {
+        (0..d).for_each(|k| columns[(place, k)] = model.components[(k, j)]);
+    }
+    // The scores of the chosen features are those of all, up to the share of each component that they have.
+    let gram = tall_inner(&columns, &columns);
+    let shares: Vec<f64> = (0..d).map(|k| gram[(k, k)]).collect();
+    crate::numeric::orthonormal::orthonormalize_in_order(&mut columns);
+    let scale = pick(&model.scale);
+    Ok(RowModel {
+        center: pick(&model.center),
+        components: columns.transposed(),
+        variances: model.variances.iter().zip(&shares).map(|(v, share)| v * share).collect(),
+        noise: model.noise,
+        limits: pick(&model.limits),
+        location: pick(&model.location),
+        scale_features: crate::cellwise::row_model::scale_features(&scale),
+        scale,
+        cleans: model.cleans,
+    })
+}
+
+fn embedding(model: RowModel, calibration: Calibration, bad_fraction: f64, report: FitReport) -> Embedding {
+    let (features, d) = (model.n_features(), model.n_components());
+    let inside: f64 = model.variances.iter().sum();
+    let total = inside + (features - d) as f64 * model.noise;
+    Embedding {
+        subspace: Subspace {
+            center: model.center.clone(),
+            scale: None,
+            components: model.components.clone(),
+            angular_eigenvalues: None,
+        },
+        diagnostics: Diagnostics {
+            explained_variance: model.variances.clone(),
+            total_variance: Some(total),
+            cutoffs: calibration.cutoffs,
+            cells: None,
+            cellwise: Some(Cellwise {
+                rows: model,
+                score_center: calibration.score_center,
+                score_variances: calibration.score_variances,
+                cutoffs_new: calibration.cutoffs_new,
+                cell_scales: calibration.cell_scales,
+                cell_scales_new: calibration.cell_scales_new,
+                bad_fraction,
+            }),
+        },
+        report,
+    }
+}

@@ -1,0 +1,92 @@
+//! The plan of the robust estimator: its solver, passes and memory.
+
+use super::assemble::SCALE_SCORES;
+use super::cost::{Costs, PlanStep};
+use super::robust::{EXTRA_COLUMNS, MAX_PASSES, SCATTER_FEATURES};
+use crate::config::options::{ComponentCount, Scaling, Solver};
+use crate::data::source::Shape;
+use crate::engine::grid::Grid;
+use crate::search::sample::{sample_size, search_features};
+use crate::solver::krylov::max_columns;
+
+/// Bytes of a number.
+const F64: u64 = 8;
+/// Passes over all rows that are expected where the sample is not everything.
+const EXPECTED_PASSES: usize = 4;
+/// Applications of the operator that the last eigenproblem is expected to take by passes.
+const EXPECTED_APPLICATIONS: usize = 5;
+/// Candidates that are polished at once, at most.
+const CANDIDATES: u64 = 4;
+/// Copies of the table of a candidate in progress: repaired rows, centered rows, their transpose.
+const CANDIDATE_COPIES: u64 = 4;
+
+/// The solver of the last eigenproblem: the D x D matrix where it is small, otherwise passes.
+pub(super) fn robust_solver(shape: &Shape) -> Solver {
+    if shape.features <= SCATTER_FEATURES { Solver::Scatter } else { Solver::Krylov }
+}
+
+/// True if the search is on all rows and features, so that passes would repeat its last steps.
+fn is_complete(shape: &Shape) -> bool {
+    sample_size(shape.samples, shape.features) == shape.samples && search_features(shape.features) == shape.features
+}
+
+impl Costs<'_> {
+    /// The steps of one fit.
+    pub(super) fn robust_steps(&self, solver: Solver) -> Vec<PlanStep> {
+        let bytes = self.shape.bytes();
+        let step = |name: &str, passes: usize| PlanStep { name: name.to_owned(), passes, bytes: passes as u64 * bytes };
+        let sampled = sample_size(self.shape.samples, self.shape.features);
+        let read = sampled as u64 * (self.shape.features * self.shape.element.bytes()) as u64;
+        let mut steps = vec![PlanStep { name: "sample and search".to_owned(), passes: 0, bytes: read }];
+        if !is_complete(self.shape) {
+            steps.push(step("reweighted passes", EXPECTED_PASSES.min(MAX_PASSES)));
+        }
+        let applications = if solver == Solver::Scatter { 1 } else { 1 + EXPECTED_APPLICATIONS };
+        steps.push(step("last eigenproblem and certificate", applications));
+        steps
+    }
+
+    /// Upper bound on the memory of one fit, in bytes.
+    pub(super) fn robust_memory(&self, solver: Solver) -> u64 {
+        let (n, features, threads) = (self.shape.samples as u64, self.shape.features as u64, self.threads as u64);
+        let rows = sample_size(self.shape.samples, self.shape.features) as u64;
+        let searched = search_features(self.shape.features) as u64;
+        let d = self.d() as u64;
+        let cells = rows * searched;
+        let sample = 2 * rows * features * self.changed_or_own().bytes() as u64;
+        let candidates = CANDIDATES.min(2 * threads);
+        let square = searched.min(rows).min(256).pow(2) * 4 * F64;
+        // The table, two tables of start values, candidates in progress, and the cells of those that are done.
+        let search = cells * (3 * F64 + candidates * (CANDIDATE_COPIES * F64 + 2) + CANDIDATES)
+            + candidates * (square + 6 * F64 * searched * (d + 16))
+            + threads * 40 * F64 * rows;
+        let calibration = cells * (3 * F64 + threads.min(5) * (2 * F64 + 2)) + 12 * F64 * features;
+        let pass = self.robust_pass(solver);
+        let held = F64 * features * (12 + 6 * d) + 2 * n;
+        let scores = F64 * rows * (d + 4) * 4;
+        let scaling = if self.config.scaling == Scaling::Mad { F64 * features * 4 } else { 0 };
+        let again = if matches!(self.config.n_components, ComponentCount::Count(_)) { 0 } else { cells * F64 };
+        held + scores + scaling + again + sample + search.max(calibration).max(pass).max(F64 * SCALE_SCORES as u64 / 64)
+    }
+
+    /// Sums of a pass, its blocks, and the basis of the last eigenproblem.
+    fn robust_pass(&self, solver: Solver) -> u64 {
+        let (n, features, threads) = (self.shape.samples, self.shape.features as u64, self.threads as u64);
+        let width = self.width();
+        let columns = match solver {
+            Solver::Scatter => features,
+            _ => (width.0 as u64).max(self.d() as u64 + EXTRA_COLUMNS as u64),
+        };
+        let accumulator = F64 * features * (1 + columns);
+        let grid = Grid::new(n, self.shape.features, accumulator as usize);
+        let block = threads * F64 * features * (2 * ((1u64 << 18) / features.max(1)).clamp(4, 256) + 12);
+        let basis = match solver {
+            Solver::Scatter => 5 * F64 * features * features,
+            _ => {
+                let columns = max_columns(self.shape.features, width) as u64;
+                F64 * features * (columns + 8 * width.0 as u64) + 3 * F64 * columns * columns
+            }
+        };
+        accumulator * grid.live_accumulators(self.threads) as u64 + block + basis
+    }
+}

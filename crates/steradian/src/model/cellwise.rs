@@ -1,0 +1,297 @@
+//! Models of data with bad and missing cells, applied to samples: scores over usable cells, distances, flags of rows and cells,
+//! expected values, and completed rows.
+
+use rayon::prelude::*;
+
+use super::Model;
+use super::diagnosis::{Diagnosis, Flag};
+use crate::cellwise::{CellState, RowModel, RowState, RowStep, RowWork};
+use crate::data::block::Block;
+use crate::error::Result;
+use crate::kernel::panel;
+use crate::memory;
+use crate::numeric::magnitude::times_power_of_two;
+use crate::search::calibration::{CELL_CUTOFF, score_distance};
+
+/// The scales by which rows and cells with bad and missing cells are classified.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cellwise {
+    /// The model that rows are compared with; in the units of scaled features where features were scaled.
+    pub rows: RowModel,
+    /// The median of the scores of the support.
+    pub score_center: Vec<f64>,
+    /// The robust variances of the scores of the support.
+    pub score_variances: Vec<f64>,
+    /// The cutoffs of score and orthogonal distance for rows that are not those of the fit.
+    pub cutoffs_new: [f64; 2],
+    /// The standard deviation of the residuals of each feature, for the rows of the fit.
+    pub cell_scales: Vec<f64>,
+    /// The standard deviation of the residuals of each feature, for other rows.
+    pub cell_scales_new: Vec<f64>,
+    /// The fraction of bad cells in the rows of the support.
+    pub bad_fraction: f64,
+}
+
+/// The rows for which cutoffs are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutoffKind {
+    /// The rows of the fit, to which the model has adapted.
+    Training,
+    /// Rows that were not part of the fit.
+    New,
+}
+
+/// The class of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellFlag {
+    /// The cell is present and near its expected value.
+    Usable,
+    /// The cell is far from its expected value.
+    Bad,
+    /// The cell has no number.
+    Missing,
+}
+
+/// Expected values, standardized residuals and flags of all cells of some rows, row by row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellDiagnosis {
+    /// The expected value of each cell, in data units.
+    pub expected: Vec<f64>,
+    /// The residual of each cell in standard deviations; NaN for a missing cell.
+    pub residual_sd: Vec<f64>,
+    /// The class of each cell.
+    pub flags: Vec<CellFlag>,
+}
+
+/// Completed rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FilledRows {
+    /// The cells, row by row: expected values where `changed`.
+    pub values: Vec<f64>,
+    /// True for each cell that was missing, or bad if bad cells were to be replaced.
+    pub changed: Vec<bool>,
+}
+
+impl Cellwise {
+    /// Converts all lengths to other units: times 2^power.
+    pub(crate) fn times_power_of_two(&mut self, power: i32) {
+        self.rows.times_power_of_two(power);
+        let lengths = [&mut self.score_center, &mut self.cell_scales, &mut self.cell_scales_new];
+        lengths.into_iter().flatten().for_each(|x| *x = times_power_of_two(*x, power));
+        let square = |x: f64| times_power_of_two(times_power_of_two(x, power), power);
+        self.score_variances.iter_mut().for_each(|x| *x = square(*x));
+        self.cutoffs_new[1] = times_power_of_two(self.cutoffs_new[1], power);
+    }
+}
+
+/// One row of a block under the model.
+struct RowView<'a> {
+    step: &'a RowStep<'a>,
+    work: &'a RowWork,
+    scores: &'a [f64],
+    state: RowState,
+}
+
+impl Model {
+    /// The cutoffs of score and orthogonal distance. Models without cutoffs of their own for new rows have the same for both.
+    pub fn cutoffs(&self, kind: CutoffKind) -> [f64; 2] {
+        match (&self.diagnostics.cellwise, kind) {
+            (Some(cellwise), CutoffKind::New) => cellwise.cutoffs_new,
+            _ => self.diagnostics.cutoffs,
+        }
+    }
+
+    /// Expected values, standardized residuals and flags of the cells of a block, row by row; `None` for a model without scales of cells.
+    ///
+    /// # Errors
+    /// For a cell that is infinite.
+    pub fn diagnose_cells_block(&self, block: &Block<'_>, kind: CutoffKind) -> Result<Option<CellDiagnosis>> {
+        let Some(cellwise) = &self.diagnostics.cellwise else { return Ok(None) };
+        let features = self.n_features();
+        let scales = match kind {
+            CutoffKind::Training => &cellwise.cell_scales,
+            CutoffKind::New => &cellwise.cell_scales_new,
+        };
+        // Cells are compared with scores over usable cells, also in a model that does not clean.
+        let model = RowModel { cleans: true, ..cellwise.rows.clone() };
+        let cells = block.rows() * features;
+        let mut expected = memory::filled(cells, 0.0);
+        let mut residual_sd = memory::filled(cells, 0.0);
+        let mut flags = memory::filled(cells, CellFlag::Usable);
+        let rows = expected
+            .par_chunks_mut(features)
+            .zip(residual_sd.par_chunks_mut(features))
+            .zip(flags.par_chunks_mut(features));
+        self.visit_rows(block, &model, rows, |row, ((expected, residuals), flags)| {
+            for j in 0..features {
+                let fitted = row.step.fitted(j, row.scores);
+                expected[j] = self.in_data_units(j, fitted);
+                if row.work.states[j] == CellState::Missing {
+                    (residuals[j], flags[j]) = (f64::NAN, CellFlag::Missing);
+                    continue;
+                }
+                residuals[j] = (row.work.centered[j] - fitted) / (scales[j] * row.state.row_scale);
+                if residuals[j].abs() > CELL_CUTOFF && !row.state.unusable {
+                    flags[j] = CellFlag::Bad;
+                }
+            }
+        })?;
+        Ok(Some(CellDiagnosis { expected, residual_sd, flags }))
+    }
+
+    /// The rows of a block with expected values for missing cells and, if requested, for bad cells.
+    ///
+    /// # Errors
+    /// For a cell that is infinite, and for missing cells where the method of the model does not accept them.
+    pub fn fill_block(&self, block: &Block<'_>, bad_cells: bool) -> Result<FilledRows> {
+        let features = self.n_features();
+        let model = self.row_model(bad_cells);
+        let flags = match bad_cells {
+            true => self.diagnose_cells_block(block, CutoffKind::New)?.map(|cells| cells.flags),
+            false => None,
+        };
+        let mut values = memory::filled(block.rows() * features, 0.0);
+        let mut changed = memory::filled(block.rows() * features, false);
+        let bad: Vec<Option<&[CellFlag]>> = match &flags {
+            Some(flags) => flags.chunks(features).map(Some).collect(),
+            None => vec![None; block.rows()],
+        };
+        let rows = values.par_chunks_mut(features).zip(changed.par_chunks_mut(features)).zip(bad.into_par_iter());
+        self.visit_rows_with(block, &model, rows, |own, row, ((values, changed), bad)| {
+            for j in 0..features {
+                let is_missing = row.work.states[j] == CellState::Missing;
+                changed[j] = is_missing || bad.is_some_and(|flags| flags[j] == CellFlag::Bad);
+                values[j] = if changed[j] { self.in_data_units(j, row.step.fitted(j, row.scores)) } else { own[j] };
+            }
+        })?;
+        Ok(FilledRows { values, changed })
+    }
+
+    /// The scores of a block over usable cells.
+    pub(super) fn scores_over_usable_cells(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        let d = self.n_components();
+        let mut scores = memory::filled(block.rows() * d, 0.0);
+        let model = self.row_model(false);
+        self.visit_rows(block, &model, scores.par_chunks_mut(d), |row, out| out.copy_from_slice(row.scores))?;
+        Ok(scores)
+    }
+
+    /// Distances, angle and flag of each sample of a block, over usable cells.
+    pub(super) fn diagnose_usable_cells(&self, block: &Block<'_>, kind: CutoffKind) -> Result<Vec<Diagnosis>> {
+        let model = self.row_model(false);
+        let cutoffs = self.cutoffs(kind);
+        let cellwise = self.diagnostics.cellwise.as_ref();
+        let zeros = vec![0.0; self.n_components()];
+        let (center, variances) = match cellwise {
+            Some(cellwise) => (&cellwise.score_center, &cellwise.score_variances),
+            None => (&zeros, &self.diagnostics.explained_variance),
+        };
+        let mut diagnoses = vec![None; block.rows()];
+        self.visit_rows(block, &model, diagnoses.par_iter_mut(), |row, out| {
+            let distances = [score_distance(row.scores, center, variances), row.state.distance];
+            let inside = row.scores.iter().map(|s| s * s).sum::<f64>().sqrt();
+            let norm = inside.hypot(row.state.distance);
+            let mut flag = Flag::of(distances, cutoffs);
+            if row.state.unusable && !flag.is_outlier() {
+                flag = if flag == Flag::GoodLeverage { Flag::BadLeverage } else { Flag::Orthogonal };
+            }
+            *out = Some(Diagnosis {
+                score_distance: distances[0],
+                orthogonal_distance: distances[1],
+                angle_degrees: if norm > 0.0 { row.state.distance.atan2(inside).to_degrees() } else { f64::NAN },
+                flag,
+            });
+        })?;
+        Ok(diagnoses.into_iter().flatten().collect())
+    }
+
+    /// The residuals of a block over usable cells, row by row; 0 where a cell is missing.
+    pub(super) fn residuals_over_usable_cells(&self, block: &Block<'_>) -> Result<Vec<f64>> {
+        let features = self.n_features();
+        let model = self.row_model(false);
+        let mut residuals = memory::filled(block.rows() * features, 0.0);
+        self.visit_rows(block, &model, residuals.par_chunks_mut(features), |row, out| {
+            for (j, out) in out.iter_mut().enumerate() {
+                if row.work.states[j] != CellState::Missing {
+                    *out = row.work.centered[j] - row.step.fitted(j, row.scores);
+                }
+            }
+        })?;
+        Ok(residuals)
+    }
+
+    /// The model that rows are compared with. A method without scales of cells uses every cell that is present.
+    fn row_model(&self, cleans: bool) -> RowModel {
+        if let Some(cellwise) = &self.diagnostics.cellwise {
+            return RowModel { cleans: cleans || cellwise.rows.cleans, ..cellwise.rows.clone() };
+        }
+        let features = self.n_features();
+        let center = self.subspace.center_in_units_of_scale();
+        let variances = memory::copied(&self.diagnostics.explained_variance);
+        let inside: f64 = variances.iter().sum();
+        let outside = self.diagnostics.total_variance.unwrap_or(0.0) - inside;
+        let noise = (outside / (features - variances.len()).max(1) as f64).max(f64::MIN_POSITIVE);
+        RowModel {
+            location: memory::copied(&center),
+            center,
+            components: self.subspace.components.clone(),
+            variances,
+            noise,
+            limits: memory::filled(features, 1.0),
+            scale: memory::filled(features, 1.0),
+            cleans: false,
+            scale_features: Vec::new(),
+        }
+    }
+
+    fn in_data_units(&self, feature: usize, deviation: f64) -> f64 {
+        let scale = self.subspace.scale.as_ref().map_or(1.0, |scale| scale[feature]);
+        deviation.mul_add(scale, self.subspace.center[feature])
+    }
+
+    fn visit_rows<I>(
+        &self,
+        block: &Block<'_>,
+        model: &RowModel,
+        outputs: I,
+        visit: impl Fn(RowView<'_>, I::Item) + Sync,
+    ) -> Result<()>
+    where
+        I: IndexedParallelIterator,
+    {
+        self.visit_rows_with(block, model, outputs, |_, row, output| visit(row, output))
+    }
+
+    /// Compares each row of a block with a model, beside an item of `outputs`; the row is passed in data units, too.
+    fn visit_rows_with<I>(
+        &self,
+        block: &Block<'_>,
+        model: &RowModel,
+        outputs: I,
+        visit: impl Fn(&[f64], RowView<'_>, I::Item) + Sync,
+    ) -> Result<()>
+    where
+        I: IndexedParallelIterator,
+    {
+        panel::require_finite(block, self.config.missing)?;
+        let (features, d) = (self.n_features(), self.n_components());
+        let step = RowStep::new(model);
+        let zeros = || memory::filled(features, 0.0);
+        outputs.enumerate().for_each_init(
+            || (RowWork::new(features), zeros(), zeros(), vec![0.0; d]),
+            |(work, own, scaled, scores), (index, output)| {
+                block.read_row(index, own);
+                let row = match &self.subspace.scale {
+                    Some(scale) => {
+                        scaled.iter_mut().zip(&*own).zip(scale).for_each(|((to, x), s)| *to = x / s);
+                        &*scaled
+                    }
+                    None => &*own,
+                };
+                let state = step.run(row, work, scores);
+                visit(own, RowView { step: &step, work, scores, state }, output);
+            },
+        );
+        Ok(())
+    }
+}
