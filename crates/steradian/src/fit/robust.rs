@@ -100,7 +100,8 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     }
     let (certified, moments) = last_eigenproblem(config, &state, fit_kappa, solver, data, runner)?;
     let frozen_cutoff = state.row_cutoff;
-    let model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
+    let mut model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
+    drop_rounding(&mut model.components, &sample.stats);
     require_finite(&model.center, &model.components)?;
     check_rank(&certified, d, n, features)?;
     let calibration = calibrated((&sample, &chosen, &stats), &model, frozen_cutoff, config.skew, runner)?;
@@ -141,6 +142,14 @@ fn require_variation(sample: &Sample, chosen: &[usize]) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Loadings of 0 for features with one value or without a number, where they are rounding.
+fn drop_rounding(components: &mut Matrix, stats: &FeatureStats) {
+    for k in 0..components.rows() {
+        let loadings = components.row_mut(k).iter_mut().zip(&stats.constant);
+        loadings.filter(|(q, constant)| **constant && q.abs() < f64::EPSILON).for_each(|(q, _)| *q = 0.0);
+    }
 }
 
 /// The number of directions through pairs: at least that of the configuration, more for small tables.
@@ -225,7 +234,7 @@ fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<State> {
     let usable: Vec<f64> = states.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
     let d = model.n_components();
     let h = majority(usable.len(), d);
-    let floor = resolution_floor(&model.components, &sample.stats.resolution);
+    let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
     let row_cutoff = if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY };
     let basis = model.components.transposed();
     Ok(State { model, row_cutoff, basis, objective: Vec::new() })
@@ -420,8 +429,9 @@ fn calibrated<R: Runner>(
             row_cutoff
         } else {
             let usable: Vec<f64> = states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
-            let floor = resolution_floor(&own.components, &stats.resolution);
-            kept_limit(&usable, majority(usable.len(), own.n_components()), skew, floor)
+            let (h, d) = (majority(usable.len(), own.n_components()), own.n_components());
+            let floor = resolution_floor(&own.components, &stats.resolution).max(stats.row_rounding());
+            if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY }
         };
         let kept = states.rows.iter().map(|row| !row.unusable && row.distance <= cutoff).collect();
         let basis = own.components.transposed();

@@ -61,10 +61,27 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
         if step == STEPS {
             let distances: Vec<f64> = squares.iter().map(|s| s.sqrt()).collect();
             let limit = distance_limit(&distances, h);
-            return Ok(Start { components, kept: distances.iter().map(|t| *t <= limit).collect() });
+            let mut kept: Vec<bool> = distances.iter().map(|t| *t <= limit).collect();
+            if kept.iter().filter(|kept| **kept).count() < h {
+                smallest(&distances, h).into_iter().for_each(|i| kept[i] = true);
+            }
+            return Ok(Start { components, kept });
         }
         half = smallest(&squares, h);
         basis = Some(found.vectors);
         step += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_far_distance_is_beyond_the_limit() {
+        let mut distances: Vec<f64> = (0..40).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
+        distances.push(9.0);
+        let limit = distance_limit(&distances, 21);
+        assert!(distances[..40].iter().all(|t| *t <= limit) && distances[40] > limit, "{limit}");
     }
 }

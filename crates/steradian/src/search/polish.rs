@@ -54,7 +54,7 @@ pub(crate) struct Polish {
 /// Polishes a candidate on all rows of a table.
 pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, polish: Polish) -> Result<Candidate> {
     let (n, features, d) = (table.rows(), table.columns(), start.components.rows());
-    let h = majority(n, d);
+    let (h, rounding) = (majority(n, d), stats.row_rounding());
     let PolishStart { center, components, variances, mut basis, mut kept, mut scores } = start;
     let (variances, noise, mut ridge) = match variances {
         Some((variances, noise)) => (variances, noise, None),
@@ -79,7 +79,7 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         };
         let states = compare(table, &step);
         let distances = states.distances();
-        let floor = resolution_floor(&model.components, &stats.resolution);
+        let floor = resolution_floor(&model.components, &stats.resolution).max(rounding);
         let usable: Vec<f64> =
             states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
         let mut row_cutoff =
@@ -113,7 +113,8 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
                 cells: states.cells,
                 row_cutoff,
                 basis: basis.unwrap_or_default(),
-                objective: fit.objective,
+                // Without that of the variances before the first step, which are no maximum.
+                objective: fit.objective[usize::from(fit.objective.len() > 1)..].to_vec(),
             });
         }
     }
