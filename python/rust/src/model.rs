@@ -31,9 +31,7 @@ pub fn fit(
     let config = settings.config()?;
     let source = samples.source();
     let located = |error| samples.located(error);
-    let model = interruptible::run(py, threads, callback, |runner| {
-        any::fit(&config, source, runner).map_err(located)
-    })?;
+    let model = interruptible::run(py, threads, callback, |runner| any::fit(&config, source, runner).map_err(located))?;
     Ok(Model(model, samples.files().to_vec()))
 }
 

@@ -162,12 +162,7 @@ impl Samples {
 
     /// Indices of the samples with a missing cell.
     #[pyo3(signature = (*, threads=0, callback=None))]
-    fn incomplete(
-        &self,
-        py: Python<'_>,
-        threads: usize,
-        callback: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Vec<usize>> {
+    fn incomplete(&self, py: Python<'_>, threads: usize, callback: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<usize>> {
         let source = self.source();
         interruptible::run(py, threads, callback, |runner| {
             let mut found = Vec::new();

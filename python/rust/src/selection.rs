@@ -80,7 +80,7 @@ impl<S: Source + Clone> Selection<S> {
         }
     }
 
-    /// The same table with the missing cells of a mask.
+    /// The table with the missing cells of a mask.
     ///
     /// # Errors
     /// If there is a mask or a selection of rows already, and for a mask of another shape than the table.

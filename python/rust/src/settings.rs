@@ -120,7 +120,7 @@ impl Settings {
             config = config.with_missing(named("missing", name)?);
         }
         if self.skew {
-            return Err(PyValueError::new_err("skew = True is not supported by this version; use skew=False"));
+            config = config.with_skew(true);
         }
         if let Some(robust_scores) = self.robust_scores {
             config = config.with_robust_scores(robust_scores);

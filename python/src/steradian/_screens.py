@@ -269,7 +269,8 @@ class OutlyingnessScreen(Screen):
     def _settings(self) -> dict[str, Any]:
         return {
             **parameters.SCREEN_ALONE,
-            "method": "robust",
+            "method": "angular",
+            "missing": "error",
             "screen": "outlyingness",
             "center": "spatial_median",
             "n_directions": parameters.count("n_directions", self.n_directions),

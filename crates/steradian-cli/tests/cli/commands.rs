@@ -301,7 +301,7 @@ fn tables_are_read() {
     lab.ok("transform a x.csv --row-names -o s.npy");
     assert_eq!(read_npy(&lab.read("s.npy")).1, [40, 2]);
     lab.write("gap.csv", format!("{text}last,1,,3\n"));
-    lab.reject(3, "fit gap.csv --row-names -o d", &["40"]);
+    lab.reject(3, "fit gap.csv --row-names --missing error -o d", &["row 40", "--missing drop", "--missing use"]);
     assert_eq!(lab.json("fit gap.csv --row-names --missing drop -o d --json")["n_samples"], 40);
 }
 
@@ -340,7 +340,15 @@ fn help_shows_defaults_and_examples() {
         assert!(text.contains("Example:") || text.contains("Examples:"), "{command}");
     }
     let text = lab.ok("fit --help");
-    for default in ["[default: robust]", "[default: 2]", "[default: auto]", "[default: angular]", "[default: 60]"] {
+    let defaults = [
+        "[default: robust]",
+        "[default: 2]",
+        "[default: auto]",
+        "[default: use for robust, cells,",
+        "[default: angular]",
+        "[default: 60]",
+    ];
+    for default in defaults {
         assert!(text.contains(default), "{default}\n{text}");
     }
 }

@@ -89,7 +89,10 @@ def cell_map(
     image.set_extent((-0.5, width - 0.5, height - 0.5, -0.5))
     _separate(ax, height, width)
     _mark_rows(ax, diagnosis, selected, step[0])
-    ax.set_title(title, loc="left", pad=10)
+    if step != (1, 1):
+        title += f"; a block is {step[0]} x {step[1]} cells"
+    ax.set_title(title, pad=10)
+    ax.set(xlabel="features", ylabel="samples")
     _label(ax.set_yticks, height, step[0], [str(names[sample]) for sample in selected])
     _label(ax.set_xticks, width, step[1], [str(name) for name in diagnosis.feature_names])
     longest = max((len(text.get_text()) for text in ax.get_xticklabels()), default=0)
@@ -137,15 +140,17 @@ def _chunks(diagnosis: Diagnosis, selected: npt.NDArray[np.intp], multiple: int 
 
 def _colors(
     diagnosis: Diagnosis, selected: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.float64], tuple[int, int], tuple[int, int]]:
-    """The color of each block of cells, the samples and features per block, and the counts of bad and missing cells."""
+) -> tuple[npt.NDArray[np.float64], tuple[int, int], tuple[int, int, int]]:
+    """The color of each block of cells, the samples and features per block, and the counts of cells in the legend."""
     features = len(diagnosis.feature_names)
     step = _round(-(-len(selected) // MAX_ROWS)), _round(-(-features // MAX_COLUMNS))
-    bad = missing = 0
+    above = below = missing = 0
     blocks = []
     for chunk in _chunks(diagnosis, selected, step[0]):
         cells = diagnosis.cells_of(chunk)
-        bad, missing = bad + int(cells.bad.sum()), missing + int(cells.missing.sum())
+        above += int((cells.bad & (cells.residual_sd > 0)).sum())
+        below += int((cells.bad & (cells.residual_sd < 0)).sum())
+        missing += int(cells.missing.sum())
         colors = cell_colors(cells.residual_sd, cells.bad, cells.missing, tint=TINT if step == (1, 1) else 0.0)
         for axis in (0, 1):
             starts = np.arange(0, colors.shape[axis], step[axis])
@@ -154,7 +159,7 @@ def _colors(
             colors = sums / lengths.reshape([-1 if i == axis else 1 for i in range(3)])
         blocks.append(colors / 255)
     none = np.zeros((0, -(-features // step[1]), 3))
-    return np.concatenate([none, *blocks]), step, (bad, missing)
+    return np.concatenate([none, *blocks]), step, (above, below, missing)
 
 
 def cell_colors(
@@ -224,17 +229,17 @@ def _label(set_ticks: Any, size: int, step: int, names: list[str]) -> None:
     set_ticks(places, [names[place * step] for place in places])
 
 
-def _legend(ax: Axes, diagnosis: Diagnosis, selected: npt.NDArray[np.intp], counts: tuple[int, int]) -> None:
-    """The meaning of colors and marks, with counts, below the map."""
+def _legend(ax: Axes, diagnosis: Diagnosis, selected: npt.NDArray[np.intp], counts: tuple[int, int, int]) -> None:
+    """The meaning of colors and marks, with counts, beside the map."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    bad, missing = counts
+    above, below, missing = counts
     entries: list[Any] = [
         Patch(color=tuple(level / 255 for level in color), label=label)  # type: ignore[arg-type]
         for color, label in (
-            (HIGH[1], "above expected value"),
-            (LOW[1], f"below ({bad} bad cells)"),
+            (HIGH[1], f"bad, above expected value ({above})"),
+            (LOW[1], f"bad, below ({below})"),
             (MISSING, f"missing ({missing})"),
         )
     ]
