@@ -16,8 +16,6 @@ pub(crate) struct FirstRow {
     rows: usize,
     /// Values of the first and the last column, if the row may be a header.
     ends: Option<[f64; 2]>,
-    /// True if the row has equal steps.
-    even: bool,
     /// Number of other rows that may be a header as well.
     others: usize,
 }
@@ -26,11 +24,11 @@ impl FirstRow {
     /// Compares the next row of the table.
     pub(crate) fn compare(&mut self, row: &[f64]) {
         if self.rows == 0 {
-            self.even = row.len() >= MIN_EVEN_COLUMNS && is_even(row);
-            let long = self.even || row.len() >= MIN_COLUMNS;
+            let long = row.len() >= MIN_COLUMNS || (row.len() >= MIN_EVEN_COLUMNS && is_even(row));
             self.ends = (long && is_steady(row)).then(|| [row[0], row[row.len() - 1]]);
         } else if self.ends.is_some() {
-            self.others += usize::from(is_steady(row) && (!self.even || is_even(row)));
+            // Of few columns, other rows rise or fall by chance.
+            self.others += usize::from(is_steady(row) && (row.len() >= MIN_COLUMNS || is_even(row)));
         }
         self.rows += 1;
     }

@@ -58,6 +58,7 @@ fn candidates<R: Runner>(
     loop {
         match stages::embed(config, most, solver, data, runner) {
             Err(Error::RankTooSmall { rank, .. }) if (d..most).contains(&rank) => most = rank,
+            Err(Error::RankTooSmall { rank, of, .. }) => return Err(Error::RankTooSmall { n_components: d, rank, of }),
             candidates => return candidates,
         }
     }

@@ -83,7 +83,8 @@ fn fewer_candidates_where_the_rank_is_low() {
     let model = fit(&by_variance(Method::Ae, 2), &source(&x), 1).unwrap();
     assert!(model.certificate().converged && model.diagnostics.explained_variance[0] > 0.0);
     let error = fit(&by_variance(Method::Ae, 4), &source(&x), 1).unwrap_err();
-    assert!(message_of(&error).contains("rank 3"), "{error}");
+    let message = message_of(&error);
+    assert!(message.contains("n_components = 4") && message.contains("rank 3"), "{message}");
 }
 
 #[test]
