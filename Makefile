@@ -204,9 +204,9 @@ scale: release measure-wheel
 bench: release .venv-measure/ready
 	$(MEASURE) speed --program $(PROGRAM) --folder $(TARGET)/bench $(if $(QUICK),--quick) $(if $(AGAINST),--against $(AGAINST),$(if $(QUICK),,--output docs/benchmarks.md))
 
-## Accuracy on synthetic data: writes docs/truth.md; QUICK=1 prints a form with fewer seeds
-truth: release .venv-measure/ready
-	$(MEASURE) accuracy --program $(PROGRAM) --folder $(TARGET)/bench $(if $(QUICK),--quick,--output docs/truth.md)
+## Accuracy on synthetic data: writes docs/truth.md; QUICK=1 prints a form with fewer seeds, FORMER=BINARY adds the times of another build
+truth: release measure-wheel
+	$(MEASURE) accuracy --program $(PROGRAM) --folder $(TARGET)/bench $(if $(FORMER),--former $(FORMER)) $(if $(QUICK),--quick,--output docs/truth.md)
 
 ## The Python package beside the command line and NumPy: writes docs/benchmarks-python.md
 bench-python: release measure-wheel

@@ -73,5 +73,4 @@ def add_verdicts(outcome: Outcome, means: dict[tuple[int, str, str], float]) -> 
         for name in (ROBUST, SCREENED)
     }
     told = ", ".join(f"{name} {worst:+.2f} at worst" for name, worst in behind.items())
-    # The sum of sines is nearly flat between the directions of four classes; squared cosines are not.
     outcome.claim("`robust` is at least as accurate as AE", "-", told, HOLDS if behind[ROBUST] >= 0 else FAILS)

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -64,6 +64,14 @@ def read_tensor(path: Path, name: str) -> Array:
         begin, end = entry["data_offsets"]
         file.seek(begin, 1)
         return np.frombuffer(file.read(end - begin), "<f8").reshape(entry["shape"])
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """The metadata of a model file."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    found: dict[str, Any] = json.loads(header["__metadata__"]["steradian"])
+    return found
 
 
 def free_gb(folder: Path) -> float:

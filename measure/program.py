@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from measure.arrays import Array
-from measure.files import read_tensor, with_matrix
+from measure.files import read_metadata, read_tensor, with_matrix
 
 T = TypeVar("T")
 Out = TypeVar("Out")
@@ -89,6 +89,16 @@ class Fit:
     def seconds(self) -> float:
         """The wall time of the fit, as the program reports it."""
         return float(self.report["seconds"])
+
+    @property
+    def passes(self) -> int:
+        """The number of passes over the data."""
+        return int(self.report["passes"])
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the objective, which the model file has."""
+        return len(read_metadata(self.model)["objective"])
 
     def tensor(self, name: str) -> Array:
         """An array of the model file by its name there."""

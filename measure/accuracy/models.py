@@ -1,18 +1,21 @@
-"""Contamination models: synthetic data with a known subspace and outliers of a known kind.
-
-A case is a kind and its numbers joined by "_", such as clu_0.3_15_3; `LEGEND` explains them. The same name and seed
-give the same numbers on every machine: draws come in a fixed order from a generator seeded by both.
-"""
+"""Contamination models with bad rows or bad cells."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
+from measure.accuracy.sample import (
+    PLANE,
+    Parts,
+    Sample,
+    basis_and_direction,
+    orthonormal,
+    plane,
+    with_bad_cells,
+)
 from measure.arrays import Array
 
 LEGEND = {
@@ -25,93 +28,28 @@ LEGEND = {
     "shift": ("fraction, distance", "200 x 30, d = 3", "outliers about one distant point"),
     "cell": ("fraction", "200 x 50, d = 3", "cellwise outliers, in any row"),
 }
-"""The numbers of each kind of case, its size, and the contamination; fractions are those of the samples or cells."""
-
-CASES = [
-    "hay_0.1_1",
-    "hay_0.3_1",
-    "hay_0.5_1",
-    "hay_0.7_1",
-    "hay_0.5_10",
-    "low_0_6_1",
-    "low_0.1_6_1",
-    "low_0.1_12_15",
-    "low_0.2_12_1",
-    "low_0.2_12_15",
-    "high_0_6_1",
-    "high_0.1_6_1",
-    "high_0.1_12_15",
-    "high_0.2_12_15",
-    "high_0.2_20_1",
-    "t_1",
-    "t_3",
-    "clu_0.1_15_1",
-    "clu_0.1_15_3",
-    "clu_0.2_15_3",
-    "clu_0.3_15_1",
-    "clu_0.3_15_3",
-    "clu_0.4_15_1",
-    "clu_0.4_15_3",
-    "clu_0.45_15_1",
-    "clu_0.45_15_3",
-    "lin_0.2_15_1",
-    "lin_0.2_15_3",
-    "lin_0.4_15_1",
-    "lin_0.4_15_3",
-    "shift_0.01_1000000",
-    "shift_0.1_1000",
-    "shift_0.3_1000",
-    "cell_0.05",
-    "cell_0.1",
-    "cell_0.2",
-]
-"""The 36 cases on which methods are compared."""
+"""The parameters of each kind, its size, and the contamination; fractions are those of the samples or cells."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Data of a case and their ground truth."""
-
-    points: Array
-    """n x D, rows in random order."""
-    basis: Array
-    """The true subspace, D x d, columns orthonormal."""
-    outlier: Array
-    """Whether a row is an outlier, n."""
-    true_variances: Array | None
-    """True variances of the inliers along the subspace, largest first; None if undefined or with bad cells."""
-
-    @property
-    def components(self) -> int:
-        """The number of components, d."""
-        return int(self.basis.shape[1])
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Inliers and outliers before they are shifted and shuffled."""
-
-    good: Array
-    bad: Array
-    basis: Array
-    true_variances: Array | None
-
-
-def sample(name: str, seed: int) -> Sample:
-    """The data of a case."""
-    kind, *numbers = name.split("_")
-    rng = np.random.default_rng([zlib.crc32(name.encode()), seed])
-    parts = KINDS[kind](rng, *map(float, numbers))
+def shuffled(rng: Generator, parts: Parts) -> Sample:
+    """The rows of a model, shifted by a random offset and in random order."""
     points = np.vstack([parts.good, parts.bad])
-    points = points + rng.standard_normal(points.shape[1]) * 2
+    offset = rng.standard_normal(points.shape[1]) * 2
     order = rng.permutation(len(points))
     outlier = np.arange(len(points)) >= len(parts.good)
-    return Sample(points[order], parts.basis, outlier[order], parts.true_variances)
-
-
-def orthonormal(rng: Generator, features: int, columns: int) -> Array:
-    """A random orthonormal basis."""
-    return np.linalg.qr(rng.standard_normal((features, columns)))[0]
+    bad_cells = np.zeros(points.shape, bool)
+    clean = points
+    if parts.bad_cells is not None and parts.clean is not None:
+        bad_cells[: len(parts.good)] = parts.bad_cells
+        clean = np.vstack([parts.clean, parts.bad])
+    return Sample(
+        points=(points + offset)[order],
+        basis=parts.basis,
+        outlier=outlier[order],
+        bad_cells=bad_cells[order],
+        clean_points=(clean + offset)[order],
+        true_variances=parts.true_variances,
+    )
 
 
 def counts(n: int, fraction: float) -> tuple[int, int]:
@@ -161,24 +99,13 @@ def heavy(rng: Generator, freedom: float) -> Parts:
     basis = orthonormal(rng, D, d)
     rows = plane(rng, n, basis, PLANE, noise=0.3)
     length = np.sqrt(rng.chisquare(freedom, n) / freedom)
-    return Parts(rows / length[:, None], none(D), basis, None)
-
-
-PLANE = np.array([3, 2, 1.5])
-"""Standard deviations along the subspace for d = 3."""
-
-
-def plane(rng: Generator, n: int, basis: Array, deviations: Array, noise: float) -> Array:
-    """Rows near a subspace."""
-    D, d = basis.shape
-    return (rng.standard_normal((n, d)) * deviations) @ basis.T + noise * rng.standard_normal((n, D))
+    return Parts(rows / length[:, None], none(D), basis)
 
 
 def beside(rng: Generator, fraction: float, d: float) -> tuple[Array, Array, Array, Array, int]:
     """Inliers, their basis, its standard deviations, a direction off the subspace, and the number of outliers."""
     n, D, columns = 200, 30, int(d)
-    basis = orthonormal(rng, D, columns + 1)
-    basis, direction = basis[:, :columns], basis[:, columns]
+    basis, direction = basis_and_direction(rng, D, columns)
     good, bad = counts(n, fraction)
     deviations = np.linspace(3, 1.5, columns) if columns > 1 else np.array([3.0])
     return plane(rng, good, basis, deviations, noise=0.1), basis, deviations, direction, bad
@@ -214,10 +141,9 @@ def cells(rng: Generator, fraction: float) -> Parts:
     """Cellwise outliers: each cell may be bad, independent of its row."""
     n, D, d = 200, 50, 3
     basis = orthonormal(rng, D, d)
-    rows = plane(rng, n, basis, PLANE, noise=0.05)
-    bad = rng.random((n, D)) < fraction
-    rows[bad] = rng.uniform(-10, 10, bad.sum())
-    return Parts(rows, none(D), basis, None)
+    clean = plane(rng, n, basis, PLANE, noise=0.05)
+    rows, bad = with_bad_cells(rng, clean, fraction)
+    return Parts(rows, none(D), basis, bad_cells=bad, clean=clean)
 
 
 KINDS: dict[str, Callable[..., Parts]] = {

@@ -2,122 +2,109 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
+from measure.accuracy.cases import KNOWN, NEW, sample
+from measure.accuracy.cells import COMPLETE
+from measure.accuracy.classic_tables import TABLES
 from measure.accuracy.diagnosis import CLEAN, COUNTED, OUTLIERS
-from measure.accuracy.models import CASES, sample
+from measure.accuracy.figures import SEEDS, least
+from measure.accuracy.large_tables import TABLES as LARGE
 from measure.accuracy.outcome import Outcome
-from measure.accuracy.subspaces import MEDIAN, Subspaces
-from measure.accuracy.times import NAMES
+from measure.accuracy.subspaces import Subspaces
+from measure.accuracy.times import BASE, CLIPS, FORMER
+from measure.estimator import DEFAULT
 from measure.rows import Row
 from measure.targets import Target, group, target
 
-ROBPCA = "ROBPCA_0.5"
-ROWWISE = [case for case in CASES if not case.startswith("cell_")]
 
-
-def of_kind(*kinds: str) -> list[str]:
-    """The cases of some kinds that have outliers."""
-    return [case for case in CASES if case.split("_")[0] in kinds and float(case.split("_")[1]) > 0]
-
-
-def rounded(x: float) -> float:
-    """An angle with one decimal, as in the reference figures."""
-    return round(x, 1)
-
-
-def worst_median(angles: Subspaces, method: str, cases: Sequence[str]) -> tuple[float, str]:
-    """The largest median of some cases, and its text."""
-    reached, case = max((angles.median(method, case), case) for case in cases)
-    return reached, f"{reached:.2f}°" + (f" ({case})" if len(cases) > 1 else "")
-
-
-def median_row(goal: Target, angles: Subspaces, method: str, cases: Sequence[str]) -> Row:
-    """The largest median of some cases."""
-    return goal.row(*worst_median(angles, method, cases)) if angles.has(method, cases) else goal.row(None)
-
-
-def robpca_row(goal: Target, angles: Subspaces, cases: Sequence[str]) -> Row:
-    """The largest median of some cases; the goal is the figure of ROBPCA for each case."""
-    if not angles.has("robust", cases):
+def near_row(goal: Target, angles: Subspaces, cases: Sequence[str]) -> Row:
+    """The number of cases near the best of the other methods, and the names of the others."""
+    if not angles.has(DEFAULT, cases):
         return goal.row(None)
-    reached, text = worst_median(angles, "robust", cases)
-    within = [case for case in cases if rounded(angles.median("robust", case)) <= MEDIAN[case][ROBPCA]]
-    text += f"; {len(within)} of {len(cases)} within ROBPCA(0.5)"
-    return goal.row(reached, text, goal_met=len(within) == len(cases))
+    near = angles.near(DEFAULT, cases)
+    far = sorted(set(cases) - set(near), key=lambda case: -angles.ratio(DEFAULT, case))
+    missed = "; not: " + ", ".join(f"{case} ({angles.ratio(DEFAULT, case):.2f}x)" for case in far) if far else ""
+    return goal.row(len(near), f"{len(near)} of {len(cases)}{missed}")
 
 
-def subspace_rows(angles: Subspaces) -> Iterator[Row]:
-    """Angles on all kinds of contamination."""
-    yield robpca_row(target("accuracy.clusters.median"), angles, of_kind("clu"))
-    goal, cases = target("accuracy.clusters.high"), of_kind("clu")
-    if angles.has("robust", cases):
-        reached, case = max((angles.high("robust", case), case) for case in cases)
-        yield goal.row(reached, f"{reached:.2f}° ({case})")
+def ratio_rows(angles: Subspaces, seeds: Sequence[str]) -> Iterator[Row]:
+    """Ratios to the other methods; `seeds` names those of the 36 and of the 60 cases."""
+    known, new = seeds
+    yield near_row(target("accuracy.near.known").named(seeds=known), angles, KNOWN)
+    yield near_row(target("accuracy.near.new").named(seeds=new), angles, NEW)
+    goal = target("accuracy.worst").named(seeds=known)
+    if angles.has(DEFAULT, KNOWN):
+        ratio, case = max((angles.ratio(DEFAULT, case), case) for case in KNOWN)
+        yield goal.row(ratio, f"{ratio:.2f}x ({case}, {least(case)[1]})")
     else:
         yield goal.row(None)
-    yield median_row(target("accuracy.lines"), angles, "robust", of_kind("lin", "shift"))
-    for case, goal in group("accuracy.haystack").items():
-        yield median_row(goal, angles, "robust", [case])
-    for kind, goal in group("accuracy.shifted").items():
-        yield robpca_row(goal, angles, of_kind(kind))
+    goal = target("accuracy.lost").named(seeds=known if known == new else f"{known}, {new}")
+    if angles.has(DEFAULT, KNOWN + NEW):
+        lost, fits = angles.lost(DEFAULT, KNOWN + NEW)
+        yield goal.row(100 * lost / fits, f"{100 * lost / fits:.1f} % ({lost} of {fits})")
+    else:
+        yield goal.row(None)
+
+
+def seeds_text(seeds: range) -> str:
+    """The first and the last seed."""
+    return f"seeds {seeds.start} to {seeds.stop - 1}"
+
+
+def subspace_rows(outcome: Outcome) -> Iterator[Row]:
+    """Angles on all cases, and on some."""
+    angles = outcome.subspaces
+    yield from ratio_rows(angles, [seeds_text(outcome.known_seeds), seeds_text(outcome.new_seeds)])
+    yield from ratio_rows(outcome.same_seeds, [seeds_text(SEEDS)] * 2)
     for case, goal in group("accuracy.clean").items():
-        if angles.has("robust", [case]) and angles.has("pca", [case]):
-            robust, pca = (angles.median(method, case) for method in ("robust", "pca"))
+        if angles.has(DEFAULT, [case]) and angles.has("pca", [case]):
+            robust, pca = (angles.median(method, case) for method in (DEFAULT, "pca"))
             yield goal.row(robust / pca, f"{robust / pca:.2f}x ({robust:.1f}° / {pca:.1f}°)")
         else:
             yield goal.row(None)
-    for case in of_kind("cell"):
-        yield median_row(target("accuracy.cells").named(case=case), angles, "cells", [case])
+    for case, goal in group("accuracy.hard").items():
+        yield goal.row(angles.median(DEFAULT, case) if angles.has(DEFAULT, [case]) else None)
 
 
-def worst_ratio(angles: Subspaces, method: str, cases: Sequence[str], columns: set[str]) -> tuple[float, str, int]:
-    """The largest ratio to the best of some reference methods, its case, and the number of ratios up to the goal."""
-    goal = target("accuracy.best").goal
-    ratios = {}
-    for case in cases:
-        best = min(figure for column, figure in MEDIAN[case].items() if column in columns)
-        ratios[case] = rounded(angles.median(method, case)) / best
-    worst = max(ratios, key=lambda case: ratios[case])
-    return ratios[worst], worst, sum(ratio <= goal for ratio in ratios.values() if isinstance(goal, float))
-
-
-def reference_rows(angles: Subspaces) -> Iterator[Row]:
-    """Ratios to the reference figures; angles are rounded in the same way."""
-    goal = target("accuracy.robpca")
-    if angles.has("robust", ROWWISE):
-        ratio, case, _ = worst_ratio(angles, "robust", ROWWISE, {ROBPCA})
-        yield goal.row(ratio, f"{ratio:.2f}x ({case})")
+def cell_rows(outcome: Outcome) -> Iterator[Row]:
+    """Missing and bad cells."""
+    errors = {filled.case: filled.error for filled in outcome.filled}
+    for case in COMPLETE:
+        yield target("accuracy.fill").named(case=case).row(errors.get(case))
+    found = outcome.reconstructed
+    goal = target("accuracy.reconstruction")
+    yield goal.row(None) if found is None else goal.row(found.robust, f"{found.robust:.3f}x")
+    bad, good = target("accuracy.cells.bad"), target("accuracy.cells.good")
+    if outcome.bad_cells:
+        fewest = min(outcome.bad_cells, key=lambda detected: detected.bad)
+        most = max(outcome.bad_cells, key=lambda detected: detected.good)
+        yield bad.row(100 * fewest.bad, f"{100 * fewest.bad:.2f} % ({fewest.case})")
+        yield good.row(100 * most.good, f"{100 * most.good:.2f} % ({most.case})")
     else:
-        yield goal.row(None)
-    goal = target("accuracy.best")
-    complete = [method for method in angles.methods if angles.has(method, CASES)]
-    if not complete:
-        yield goal.row(None)
-        return
-    found = {method: worst_ratio(angles, method, CASES, set(MEDIAN[CASES[0]])) for method in complete}
-    best = min(found, key=lambda method: found[method][0])
-    ratio, case, near = found[best]
-    yield goal.row(ratio, f"`{best}`: {ratio:.2f}x ({case}); {near} of {len(CASES)} within {goal.goal}x")
+        yield from (bad.row(None), good.row(None))
 
 
-def cutoff_rows(outcome: Outcome) -> Iterator[Row]:
-    """Clean data within the cutoffs."""
-    within = {
-        "score": [kind.within_score for kind in outcome.calibration],
-        "orthogonal": [x for kind in outcome.calibration if (x := kind.within_orthogonal) is not None],
-    }
-    for cutoff, fractions in within.items():
-        goal = target("accuracy.cutoffs").named(cutoff=cutoff)
-        if fractions:
-            low, high = 100 * min(fractions), 100 * max(fractions)
-            yield goal.row((low, high), f"{low:.1f} to {high:.1f} %")
+def clean_data_rows(outcome: Outcome) -> Iterator[Row]:
+    """Flags on data without outliers: the largest percentage of each group."""
+    for name, goal in group("accuracy.flagged").items():
+        found = [
+            (100 * (flagged.largest_rows if name == "discrete" else flagged.largest), flagged.population.name)
+            for flagged in outcome.clean_data
+            if flagged.population.group == name and flagged.skew == (name == "skewed")
+        ]
+        if found:
+            # A NaN, of a fit that was rejected, is the worst.
+            worst, population = max(found, key=lambda pair: (math.isnan(pair[0]), pair[0]))
+            shown = "a fit was rejected" if math.isnan(worst) else f"{worst:.1f} %"
+            yield goal.row(worst, f"{shown} ({population})")
         else:
             yield goal.row(None)
 
 
 def diagnosis_rows(outcome: Outcome) -> Iterator[Row]:
-    """Flags, explained variance, number of components."""
+    """Flags of outliers, explained variance, number of components."""
     goal = target("accuracy.flags")
     if outcome.flagged:
         worst = min(outcome.flagged, key=lambda found: found.outliers)
@@ -139,30 +126,47 @@ def diagnosis_rows(outcome: Outcome) -> Iterator[Row]:
             yield goal.row(None)
 
 
-def other_rows(outcome: Outcome) -> Iterator[Row]:
-    """Times and classic tables."""
-    goal = target("accuracy.time")
-    for timing in outcome.timings:
-        text = f"{timing.ratio:.2f}x ({timing.robust:.2f} s / {timing.ae:.2f} s)"
-        yield goal.named(case=timing.title).row(timing.ratio, text)
-    if not outcome.timings:
-        yield goal.named(case=" and ".join(NAMES)).row(None)
-    detected = {found.table.name: found for found in outcome.tables}
-    for name, goal in group("accuracy.tables").items():
-        if found := detected.get(name):
-            allowed = goal.parameters.get("false_positives", float("inf"))
-            met = not found.missed and len(found.false_positives) <= allowed
-            yield goal.row(met, found.text)
+def table_rows(outcome: Outcome) -> Iterator[Row]:
+    """Classic tables, and tables with missing cells."""
+    goal, detected = target("accuracy.tables"), {found.table.name: found for found in outcome.tables}
+    for table in TABLES:
+        found = detected.get(table.name)
+        facts = {"table": table.name, "features": table.features, "components": table.components}
+        about = goal.named(outliers=len(table.outliers), **facts)
+        if found:
+            few = len(found.false_positives) <= goal.parameters["false_positives"]
+            yield about.row(found.exact and few, found.text)
         else:
-            yield goal.row(None)
+            yield about.row(None)
+    used = {found.name: found for found in outcome.used}
+    for name in ("TopGear", "dposs-like"):
+        goal = target("accuracy.used").named(table=name)
+        yield goal.row(used[name].all_used, used[name].text) if name in used else goal.row(None)
+
+
+def cost_rows(outcome: Outcome) -> Iterator[Row]:
+    """Passes and times."""
+    timings = {timing.name: timing for timing in outcome.timings}
+    for name in (*LARGE, *CLIPS):
+        timing = timings.get(name)
+        goal = target("accuracy.passes").named(table=name)
+        yield goal.row(timing.rounds, str(timing.rounds)) if timing else goal.row(None)
+    for name in CLIPS:
+        timing = timings.get(name)
+        goal = target("accuracy.time.ae").named(case=timing.title if timing else name)
+        yield goal.row(timing.ratio(BASE) if timing else None)
+    for name, goal in group("accuracy.time.former").items():
+        timing = timings.get(name)
+        yield goal.row(timing.ratio(FORMER) if timing else None)
 
 
 def rows(outcome: Outcome) -> list[Row]:
     """All rows."""
     return [
-        *subspace_rows(outcome.subspaces),
-        *reference_rows(outcome.subspaces),
-        *cutoff_rows(outcome),
+        *subspace_rows(outcome),
+        *cell_rows(outcome),
+        *clean_data_rows(outcome),
         *diagnosis_rows(outcome),
-        *other_rows(outcome),
+        *table_rows(outcome),
+        *cost_rows(outcome),
     ]

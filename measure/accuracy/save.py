@@ -9,10 +9,10 @@ import sys
 
 import numpy as np
 
-from measure.accuracy.models import sample
+from measure.accuracy.cases import sample
 
 if __name__ == "__main__":
     if len(sys.argv) != 4:
         sys.exit(__doc__)
     name, seed, path = sys.argv[1:]
-    np.save(path, sample(name, int(seed)).points)
+    np.save(path, sample(name, int(seed)).observed)

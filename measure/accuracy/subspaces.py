@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 
-from measure.accuracy.models import sample
+from measure import estimator
+from measure.accuracy.cases import sample
+from measure.accuracy.figures import least
 from measure.angles import largest_angle
-from measure.files import with_matrix
-from measure.program import Program, ProgramError, in_parallel
+from measure.parallel import in_processes
 
-Figures = dict[str, dict[str, float]]
-"""Degrees by case, then by method."""
+NEAR = 1.2
+"""A median is near the best if it is at most this times the smallest of the compared methods."""
+LOST = 45.0
+"""Degrees above which a fit has lost the subspace."""
 
 
 @dataclass
@@ -36,7 +38,7 @@ class Subspaces:
         """The cases that were measured."""
         return list(next(iter(self.angles.values()), {}))
 
-    def has(self, method: str, cases: Sequence[str]) -> bool:
+    def has(self, method: str, cases: Iterable[str]) -> bool:
         """Whether the angles of a method on all these cases were measured."""
         return method in self.angles and set(cases) <= set(self.cases)
 
@@ -48,41 +50,46 @@ class Subspaces:
         """The 90th percentile over seeds."""
         return float(np.quantile(self.angles[method][case], 0.9))
 
+    def ratio(self, method: str, case: str) -> float:
+        """The median divided by the smallest median of the compared methods."""
+        return self.median(method, case) / least(case)[0]
 
-def measure(program: Program, methods: Sequence[str], cases: Sequence[str], seeds: int) -> Subspaces:
-    """Fits each method to each case and seed."""
-    found = Subspaces({method: {case: [] for case in cases} for method in methods})
+    def near(self, method: str, cases: Iterable[str]) -> list[str]:
+        """The cases whose ratio is at most `NEAR`."""
+        return [case for case in cases if self.ratio(method, case) <= NEAR]
 
-    def one(item: tuple[str, int]) -> dict[str, float | ProgramError]:
-        data = sample(*item)
+    def lost(self, method: str, cases: Iterable[str]) -> tuple[int, int]:
+        """The number of fits beyond `LOST` on some cases, and the number of fits."""
+        angles = [angle for case in cases for angle in self.angles[method][case]]
+        return sum(angle > LOST for angle in angles), len(angles)
 
-        def fits(path: Path) -> dict[str, float | ProgramError]:
-            return {method: angle(path, method) for method in methods}
 
-        def angle(path: Path, method: str) -> float | ProgramError:
-            try:
-                fit = program.fit(path, method, data.components, seed=item[1])
-            except ProgramError as rejected:
-                return rejected
-            return largest_angle(data.basis, fit.tensor("components"))
+Item = tuple[str, int]
+"""A case and a seed."""
 
-        return with_matrix(data.points, fits)
 
-    items = [(case, seed) for case in cases for seed in range(seeds)]
-    for (case, seed), angles in zip(items, in_parallel(one, items), strict=True):
+def measure(methods: Sequence[str], seeds: dict[str, range], jobs: int) -> Subspaces:
+    """Fits each method to each case, with the seeds of the case."""
+    found = Subspaces({method: {case: [] for case in seeds} for method in methods})
+    items: list[Item] = [(case, seed) for case, some in seeds.items() for seed in some]
+    for (case, seed), angles in zip(items, in_processes(partial(fit_all, methods), items, jobs), strict=True):
         for method, reached in angles.items():
-            if isinstance(reached, ProgramError):
+            if isinstance(reached, str):
                 found.rejected.append(f"`{method}` on {case}, seed {seed}: {reached}")
                 reached = 90.0
             found.angles[method][case].append(reached)
     return found
 
 
-def reference(name: str) -> Figures:
-    """The figures of the reference implementations from a table of this folder, in degrees with one decimal."""
-    with (Path(__file__).parent / name).open(newline="") as file:
-        return {row.pop("case"): {method: float(x) for method, x in row.items()} for row in csv.DictReader(file)}
-
-
-MEDIAN = reference("reference_median.csv")
-HIGH = reference("reference_q90.csv")
+def fit_all(methods: Sequence[str], item: Item) -> dict[str, float | str]:
+    """The angle of each method on the data of a case, or the message of the error that it ended with."""
+    name, seed = item
+    data = sample(name, seed)
+    found: dict[str, float | str] = {}
+    for method in methods:
+        try:
+            fit = estimator.fit(data.observed, method, data.components, seed=seed)
+            found[method] = largest_angle(data.basis, fit.components)
+        except estimator.FitError as rejected:
+            found[method] = str(rejected)
+    return found

@@ -234,7 +234,7 @@ pub struct FitOptions {
     /// Reconstructions are in the units of the data.
     #[arg(long, alias = "scale", value_name = "SCALING", default_value = "none", value_parser = scalings())]
     pub scaling: Scaling,
-    /// Number of projection directions [robust, cells, rows only] [default: 250]
+    /// Number of projection directions [robust, cells, rows] [default: 250]
     ///
     /// The outlyingness screen projects the samples onto each of them.
     #[arg(long, alias = "directions", value_name = "N")]
@@ -245,6 +245,11 @@ pub struct FitOptions {
     /// have a large angular eigenvalue, are then no component.
     #[arg(long, value_name = "ORDER", default_value = "angular", value_parser = orders())]
     pub order: ComponentOrder,
+    /// Adjust limits and cutoffs for skewed features [robust, cells, rows only]
+    ///
+    /// Regular samples far out on the long side of a skewed distribution are then not flagged.
+    #[arg(long)]
+    pub skew: bool,
     /// Make robust scores the default for this model
     ///
     /// `transform` and `reconstruct` then compute the scores by Huber regression.
@@ -473,8 +478,8 @@ pub struct OutliersArgs {
     pub cell_map: Option<PathBuf>,
     /// Rows of the cell map: worst, data, or a number of worst rows
     ///
-    /// `worst`: the rows with the largest orthogonal distance, as many as have space for a name. `data`: all rows in data
-    /// order. Many rows or features are divided into blocks.
+    /// `worst`: the rows with the largest orthogonal distance or residual of a cell, as many as have space for a name.
+    /// `data`: all rows in data order. Many rows or features are divided into blocks.
     #[arg(long, value_name = "worst|data|N", default_value = "worst", value_parser = map_rows, requires = "cell_map")]
     pub cell_map_rows: MapRows,
     /// Number of samples to print, the most extreme first

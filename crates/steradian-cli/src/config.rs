@@ -36,6 +36,7 @@ impl FitOptions {
             .with_center(center)
             .with_scaling(self.scaling)
             .with_order(self.order)
+            .with_skew(self.skew)
             .with_robust_scores(self.robust_scores)
             .with_solver(self.solver)
             .with_tolerance(tolerance)

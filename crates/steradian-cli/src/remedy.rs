@@ -10,7 +10,7 @@ use steradian::error::format_bytes;
 use steradian::error::os_error_text;
 
 /// Options by the names of parameters in the libraries.
-const OPTIONS: [(&str, &str); 32] = [
+const OPTIONS: [(&str, &str); 33] = [
     ("n_components", "-d"),
     ("method", "--method"),
     ("center", "--center"),
@@ -21,6 +21,7 @@ const OPTIONS: [(&str, &str); 32] = [
     ("pivot_search", "--exact"),
     ("scaling", "--scaling"),
     ("order", "--order"),
+    ("skew", "--skew"),
     ("n_directions", "--n-directions"),
     ("robust_scores", "--robust-scores"),
     ("solver", "--solver"),

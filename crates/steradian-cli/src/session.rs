@@ -155,7 +155,7 @@ pub fn notes(data: &Data) -> Vec<String> {
     }
     if let Some([first, last]) = data.number_header() {
         notes.push(format!(
-            "the first row is read as a sample, but its cells go steadily from {first} to {last}, as in no other row; pass \
+            "the first row is read as a sample, but its cells go steadily from {first} to {last}, unlike most other rows; pass \
              --header yes if it holds the names of the columns, such as wavelengths, or --header no"
         ));
     }

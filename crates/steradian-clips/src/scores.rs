@@ -50,7 +50,7 @@ impl Scorer {
     /// The scorer of a model; its method determines if scores are robust.
     pub(crate) fn of(model: &Model) -> Self {
         // The pursuit treats foreground as sparse, too: a projection would make it part of the background.
-        let robust = matches!(model.method(), SCENE | PURSUIT | Method::Robust | Method::Cells);
+        let robust = matches!(model.method(), SCENE | PURSUIT) || model.method().is_cellwise();
         Self::new(robust, &model.subspace.center, &model.subspace.components)
     }
 

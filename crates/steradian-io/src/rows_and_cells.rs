@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use steradian::data::{Block, MaskedCells, SelectedRows, Shape};
+use steradian::data::{Block, MaskedCells, RowSelection, Shape};
 use steradian::{Error, Result, Source};
 
 use crate::npy::npy_source::NpySource;
@@ -20,9 +20,9 @@ pub enum DataView {
     /// Cells that a mask marks are missing.
     Masked(MaskedCells<Data, NpySource>),
     /// Rows with a missing cell are dropped; with the dropped rows, by their place in the file.
-    Complete(SelectedRows<Data>, Vec<usize>),
+    Complete(RowSelection<Data>, Vec<usize>),
     /// Some rows take no part in a fit.
-    Selected(SelectedRows<Data>),
+    Selected(RowSelection<Data>),
     /// A missing cell is an error.
     Strict(Data),
 }
@@ -37,7 +37,7 @@ impl DataView {
         }
     }
 
-    /// The same view of data of another form: streamed, or with other buffers.
+    /// This view of data of another form: streamed, or with other buffers.
     pub(crate) fn with(self, change: impl FnOnce(Data) -> Result<Data>) -> Result<Self> {
         Ok(match self {
             Self::Masked(view) => {
@@ -46,11 +46,11 @@ impl DataView {
             }
             Self::Complete(view, dropped) => {
                 let (data, rows) = view.into_parts();
-                Self::Complete(SelectedRows::new(change(data)?, rows)?, dropped)
+                Self::Complete(RowSelection::new(change(data)?, rows)?, dropped)
             }
             Self::Selected(view) => {
                 let (data, rows) = view.into_parts();
-                Self::Selected(SelectedRows::new(change(data)?, rows)?)
+                Self::Selected(RowSelection::new(change(data)?, rows)?)
             }
             Self::Strict(data) => Self::Strict(change(data)?),
         })
@@ -140,7 +140,7 @@ impl Data {
         dropped.extend(self.dropped_rows());
         dropped.sort_unstable();
         let rows = others(samples, |row| incomplete.binary_search(&row).is_ok());
-        Ok(Self::View(Box::new(DataView::Complete(SelectedRows::new(self, rows)?, dropped))))
+        Ok(Self::View(Box::new(DataView::Complete(RowSelection::new(self, rows)?, dropped))))
     }
 
     /// These data without the rows in a list, which take no part in a fit: a `.npy` vector of bool with one value per row of
@@ -158,7 +158,7 @@ impl Data {
             let problem = format!("{}: all {samples} rows are excluded; leave some for the fit", list.display());
             return Err(Error::invalid_parameter("exclude", problem));
         }
-        Ok(Self::View(Box::new(DataView::Selected(SelectedRows::new(self, rows)?))))
+        Ok(Self::View(Box::new(DataView::Selected(RowSelection::new(self, rows)?))))
     }
 
     /// These data with an error for a missing cell of an array, at the first one.

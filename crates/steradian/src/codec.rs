@@ -242,13 +242,13 @@ mod tests {
         #[test]
         fn packed_numbers_keep_their_bits(bits in proptest::collection::vec(any::<u64>(), 0..50), more in any::<u32>()) {
             #[derive(serde::Serialize, serde::Deserialize)]
-            struct Sample(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
-            let sample = Sample(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
+            struct PackedLists(#[serde(with = "packed")] Vec<f64>, #[serde(with = "packed")] Vec<f32>, u8);
+            let sample = PackedLists(bits.iter().map(|b| f64::from_bits(*b)).collect(), vec![f32::from_bits(more)], 7);
             let bytes = to_bytes(&sample).unwrap();
-            let back: Sample = from_bytes(&bytes, "a sample").unwrap();
+            let back: PackedLists = from_bytes(&bytes, "a sample").unwrap();
             prop_assert_eq!(back.0.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
             prop_assert_eq!((back.1[0].to_bits(), back.2), (more, 7));
-            prop_assert!(from_bytes::<Sample>(&bytes[..bytes.len() - 1], "a sample").is_err());
+            prop_assert!(from_bytes::<PackedLists>(&bytes[..bytes.len() - 1], "a sample").is_err());
         }
 
         #[test]

@@ -25,11 +25,11 @@ pub enum CenterChoice {
 /// The rows of a cell map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MapRows {
-    /// The rows with the largest orthogonal distance, as many as have space for a name.
+    /// The rows with the largest orthogonal distance or residual of a cell, as many as have space for a name.
     Worst,
     /// All rows in data order.
     Data,
-    /// This many rows with the largest orthogonal distance.
+    /// This many worst rows.
     Count(usize),
 }
 

@@ -159,7 +159,7 @@ fn summary(model: &Model, run: &Run) -> String {
         lines.push(("cleaned cells", percent(cells.fraction)));
     }
     if let (Some(first), Some(last)) = (model.report.objective.first(), model.report.objective.last()) {
-        lines.push(("sum of sines", format!("{} at the start, {} at the end", number(*first), number(*last))));
+        lines.push(("objective", format!("{} at the start, {} at the end", number(*first), number(*last))));
     }
     if !model.report.iterations.is_empty() {
         let iterations: Vec<String> = model.report.iterations.iter().map(usize::to_string).collect();

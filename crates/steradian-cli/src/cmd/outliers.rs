@@ -15,7 +15,7 @@ use crate::cells::{CellCounts, CellsFile, CellsFormat, has_cell_scales, require_
 use crate::files;
 use crate::outcome::{CommandResult, warn};
 use crate::plot::Format;
-use crate::plot::cell_grid::{CellGrid, MapCell};
+use crate::plot::cell_grid::{CELL_CUTOFF, CellGrid, MapCell};
 use crate::plot::cell_map::{CellMap, RowMark};
 use crate::plot::outlier_map::OutlierMap;
 use crate::render::{number, print, print_json, table};
@@ -56,7 +56,8 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
     }
     let file = cells.map(|(path, format)| CellsFile::create(path, format, data.shape(), &feature_label)).transpose()?;
     let whole_map = cell_map.is_some() && args.cell_map_rows == MapRows::Data;
-    let Diagnosed { found, counts: cell_counts, grid, file } = diagnose(&model, &data, &work, kind, file, whole_map)?;
+    let Diagnosed { found, counts: cell_counts, largest, grid, file } =
+        diagnose(&model, &data, &work, kind, file, whole_map)?;
     let mut files: Vec<AtomicFile> = file.map(CellsFile::into_file).transpose()?.into_iter().collect();
     let cutoffs = model.cutoffs(kind);
     let extreme = most_extreme(&found, cutoffs, args.top);
@@ -77,7 +78,10 @@ pub fn run(args: &OutliersArgs) -> CommandResult {
     if let Some((path, format)) = cell_map {
         let map = match grid {
             Some(grid) => MapContent { grid, order: None },
-            None => worst_rows(&found, cutoffs, args.cell_map_rows, &model, &data, &work, kind)?,
+            None => {
+                let rows = if let MapRows::Count(count) = args.cell_map_rows { count } else { NAMED_ROWS };
+                map_of(farthest(&found, &largest, cutoffs, rows), &model, &data, &work, kind)?
+            }
         };
         let drawing = map.drawing(&found, &data, &feature_label, &title(&args.data, &model));
         files.push(stage_file(path, &format.bytes(&drawing)?)?);
@@ -148,6 +152,8 @@ struct Diagnosed<'a> {
     found: Vec<Diagnosis>,
     /// Counts of cells; `None` for a model without scales of cells.
     counts: Option<CellCounts>,
+    /// The largest residual of the cells of each sample, in standard deviations, for a model with scales of cells.
+    largest: Vec<f64>,
     /// The cell map of all rows in data order, if it was requested.
     grid: Option<CellGrid>,
     file: Option<CellsFile<'a>>,
@@ -166,6 +172,7 @@ fn diagnose<'a>(
     let mut all = Diagnosed {
         found: memory::reserved(samples),
         counts: has_cell_scales(model).then(CellCounts::default),
+        largest: Vec::new(),
         grid: whole_map.then(|| CellGrid::new(samples, features)),
         file,
     };
@@ -174,6 +181,9 @@ fn diagnose<'a>(
         let Some(counts) = &mut all.counts else { return Ok(()) };
         let Some(cells) = model.diagnose_cells_block(block, kind)? else { return Ok(()) };
         counts.add(&cells.flags);
+        // A missing cell has no residual.
+        let largest = |row: &[f64]| row.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        all.largest.extend(cells.residual_sd.chunks(features).map(largest));
         if let Some(grid) = &mut all.grid {
             let rows = cells.residual_sd.chunks(features).zip(cells.flags.chunks(features)).enumerate();
             rows.for_each(|(row, (residuals, flags))| add_row(grid, block.first() + row, residuals, flags));
@@ -200,18 +210,14 @@ struct MapContent {
     order: Option<Vec<usize>>,
 }
 
-/// The cell map of the rows with the largest orthogonal distance over its cutoff.
-fn worst_rows(
-    found: &[Diagnosis],
-    cutoffs: [f64; 2],
-    rows: MapRows,
+/// The cell map of some rows.
+fn map_of(
+    order: Vec<usize>,
     model: &Model,
     data: &Data,
     work: &Session,
     kind: CutoffKind,
 ) -> steradian::Result<MapContent> {
-    let count = if let MapRows::Count(count) = rows { count } else { NAMED_ROWS };
-    let order = farthest(found, cutoffs, count);
     let mut grid = CellGrid::new(order.len(), model.n_features());
     work.runner().compute(|| {
         order.iter().enumerate().try_for_each(|(at, &sample)| {
@@ -226,12 +232,15 @@ fn worst_rows(
     Ok(MapContent { grid, order: Some(order) })
 }
 
-/// Indices of the `count` samples with the largest orthogonal distance, the largest first; without a cutoff of the
-/// orthogonal distance, by score distance.
-fn farthest(found: &[Diagnosis], cutoffs: [f64; 2], count: usize) -> Vec<usize> {
-    let distance = |d: &Diagnosis| if cutoffs[1].is_nan() { d.score_distance } else { d.orthogonal_distance };
+/// Indices of the `count` worst samples, the worst first: by the orthogonal distance over its cutoff or the largest residual
+/// of a cell over that of bad cells, whichever is larger. The orthogonal distance does not include bad cells.
+fn farthest(found: &[Diagnosis], largest: &[f64], cutoffs: [f64; 2], count: usize) -> Vec<usize> {
+    let excess = |sample: usize| {
+        let outside = if cutoffs[1].is_nan() { 0.0 } else { found[sample].orthogonal_distance / cutoffs[1] };
+        outside.max(largest[sample] / CELL_CUTOFF)
+    };
     let mut order: Vec<usize> = (0..found.len()).collect();
-    order.sort_by(|&a, &b| distance(&found[b]).total_cmp(&distance(&found[a])).then(a.cmp(&b)));
+    order.sort_by(|&a, &b| excess(b).total_cmp(&excess(a)).then(a.cmp(&b)));
     order.truncate(count);
     order
 }
@@ -251,9 +260,9 @@ impl MapContent {
         let marks: Vec<RowMark> = (0..rows).map(mark).collect();
         let selection = match (&self.order, rows == found.len()) {
             (None, _) => format!("{rows} rows in data order"),
-            (Some(_), true) => format!("{rows} rows, largest orthogonal distance first"),
+            (Some(_), true) => format!("{rows} rows, worst first"),
             (Some(_), false) => {
-                format!("the {rows} of {} rows with the largest orthogonal distance, largest first", found.len())
+                format!("the {rows} worst of {} rows, worst first", found.len())
             }
         };
         CellMap {

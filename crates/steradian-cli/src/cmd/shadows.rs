@@ -121,7 +121,7 @@ fn reconstruct(config: Option<&Config>, args: &ShadowsArgs, faces: &Clip, work: 
     }
     let model = steradian::fit(config, faces, runner)?;
     let n_components = model.n_components();
-    if matches!(model.method(), Method::Robust | Method::Cells) {
+    if model.method().is_cellwise() {
         let levels = confident_reconstruction(&model, faces, runner)?;
         return Ok(Relit::by_components(levels, n_components, model.report.warnings));
     }

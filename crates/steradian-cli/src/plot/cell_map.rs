@@ -178,7 +178,7 @@ impl CellMap<'_> {
         elements.extend(scale_bar([MARGIN, y]));
         let [missing, bad] = self.grid.counts();
         let mut x = MARGIN + BAR[0] + 22.0;
-        let text = "residual in standard deviations of its feature; dark: bad cell".to_string();
+        let text = "residual in standard deviations of its feature and row; dark: bad cell".to_string();
         let (first, second) = (y + 10.0, y + 28.0);
         widest = widest.max(x + typeface.width(&text, 12.0));
         elements.push(label([x, first], 12.0, INK, Anchor::Start, text));

@@ -18,6 +18,7 @@ mod interrupt;
 mod invalid_clips;
 mod lab;
 mod memory;
+mod missing;
 mod option_names;
 mod outliers;
 mod outputs;

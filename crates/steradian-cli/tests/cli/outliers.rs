@@ -147,7 +147,9 @@ fn the_cell_map_shows_the_worst_rows_with_their_names() {
     let line = "outliers cells.safetensors t.csv --row-names --cell-map";
     lab.ok(&format!("{line} worst.svg --cell-map-rows 5"));
     let map = String::from_utf8(lab.read("worst.svg")).unwrap();
-    for part in ["t.csv: cells, d = 1", "the 5 of 60 rows", ">row7<", ">row19<", ">row33<", ">c, d<", "missing cells"] {
+    for part in
+        ["t.csv: cells, d = 1", "the 5 worst of 60 rows", ">row7<", ">row19<", ">row33<", ">c, d<", "missing cells"]
+    {
         assert!(map.contains(part), "{part}");
     }
     assert_eq!((0..60).filter(|i| map.contains(&format!(">row{i}<"))).count(), 5);
@@ -158,7 +160,7 @@ fn the_cell_map_shows_the_worst_rows_with_their_names() {
     assert!(place("row0") < place("row1") && place("row1") < place("row59"));
     // The default shows all rows, since there is space for their names.
     lab.ok(&format!("{line} default.svg"));
-    assert!(String::from_utf8(lab.read("default.svg")).unwrap().contains("60 rows, largest orthogonal distance first"));
+    assert!(String::from_utf8(lab.read("default.svg")).unwrap().contains("60 rows, worst first"));
     lab.ok(&format!("{line} default.png --threads 1"));
     lab.ok(&format!("{line} again.png --threads 3"));
     assert!(lab.read("default.png").starts_with(b"\x89PNG") && lab.read("again.png") == lab.read("default.png"));

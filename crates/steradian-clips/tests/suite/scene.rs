@@ -173,6 +173,7 @@ fn every_method_separates_frames() {
     for (method, least) in [
         (Method::Robust, 0.65),
         (Method::Cells, 0.99),
+        (Method::Rows, 0.65),
         (Method::Angular, 0.69),
         (Method::Ae, 0.69),
         (Method::Tae, 0.88),

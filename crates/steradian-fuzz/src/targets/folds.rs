@@ -1,13 +1,16 @@
 //! The folds that other processes can run, by index, and the rows that they run on.
 
+use std::borrow::Cow;
+
 use steradian::config::{Cosine, Missing, Weighting};
 use steradian::data::ElementType;
 use steradian::engine::Fold;
 use steradian::folds::{
     AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DataCheck, DigitCounts, Distances,
-    OperatorProduct, Precision, Projection, ProjectionUnits, Scatter, SelectColumns, SelectRows, SpatialGradient,
-    WeightedRows,
+    MomentProduct, OperatorProduct, Precision, Projection, ProjectionUnits, RobustMoments, RowWeighting, Scatter,
+    SelectColumns, SelectRows, SpatialGradient, WeightedRows,
 };
+use steradian::model::RowModel;
 use steradian::random::RandomSubset;
 use steradian::{Matrix, SliceSource};
 
@@ -18,7 +21,7 @@ pub const ROWS: usize = 6;
 /// Rows of the first part.
 pub const FIRST: usize = 4;
 /// Number of folds of [`with_fold`].
-pub const FOLDS: usize = 16;
+pub const FOLDS: usize = 18;
 
 /// WorkerPlan with a fold of any type.
 pub trait FoldVisitor {
@@ -37,6 +40,23 @@ pub fn cells() -> Vec<f64> {
 /// Some rows as a source.
 pub fn source(cells: &[f64]) -> SliceSource<'_, f64> {
     SliceSource::new(cells, cells.len() / FEATURES, FEATURES).expect("rows of the right width")
+}
+
+/// A model that rows are compared with.
+fn row_model(cleans: bool) -> RowModel {
+    let mut components = Matrix::zeros(2, FEATURES);
+    (components[(0, 0)], components[(0, 1)], components[(1, 3)]) = (0.6, 0.8, -1.0);
+    RowModel {
+        center: vec![0.5; FEATURES],
+        components,
+        variances: vec![4.0, 1.0],
+        noise: 0.25,
+        limits: vec![0.5; FEATURES],
+        location: vec![0.25; FEATURES],
+        scale: vec![2.0; FEATURES],
+        cleans,
+        scale_features: Vec::new(),
+    }
 }
 
 /// Calls the visitor with a fold.
@@ -84,6 +104,14 @@ pub fn with_fold<V: FoldVisitor>(index: usize, visitor: V) -> V::Out {
         ),
         15 => visitor.visit(&DataCheck::new(FEATURES, Missing::Use)),
         12 => visitor.visit(&SelectRows::new(vec![0, 3, 5])),
+        16 => {
+            let weighting = RowWeighting::Student { kappa: 0.5, row_cutoff: 9.0 };
+            visitor.visit(&RobustMoments::new(&row_model(true), weighting, MomentProduct::Scatter).with_support())
+        }
+        17 => {
+            let product = MomentProduct::Basis(Cow::Borrowed(&vectors));
+            visitor.visit(&RobustMoments::new(&row_model(false), RowWeighting::Uniform, product))
+        }
         anchors => {
             let rule = ConePredicate::new(WeightedRows::new(&center, Weighting::InverseNorm, None), Cosine::Abs, 0.5);
             let own = Anchors::new(

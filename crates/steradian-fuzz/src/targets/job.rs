@@ -22,6 +22,8 @@ enum Transform {
     Scale(Vec<f64>),
     AbsDeviation(Vec<f64>),
     SignFlip(Vec<f64>, (usize, usize, Vec<f64>), u64, usize),
+    PowerOfTwo(i32),
+    Fill(Vec<f64>),
 }
 
 /// The version, the steps and the name of a job; the bytes of its fold follow.
@@ -46,10 +48,12 @@ fn steps(dice: &mut Dice) -> Vec<ViewStep> {
     let numbers = |dice: &mut Dice| -> Vec<f64> {
         (0..length(dice)).map(|_| if dice.below(12) == 0 { dice.pick(&mutate::FLOATS) } else { 1.5 }).collect()
     };
-    let step = |dice: &mut Dice| match dice.below(5) {
+    let step = |dice: &mut Dice| match dice.below(7) {
         0 | 1 => ViewStep::Select((0..ROWS).filter(|_| dice.below(4) > 0).collect()),
         2 => ViewStep::Map(Transform::Scale(numbers(dice))),
         3 => ViewStep::Map(Transform::AbsDeviation(numbers(dice))),
+        4 => ViewStep::Map(Transform::PowerOfTwo(dice.pick(&mutate::NUMBERS) as i32)),
+        5 => ViewStep::Map(Transform::Fill(numbers(dice))),
         _ => {
             let (rows, columns) = (length(dice), dice.below(3));
             let entries = (0..rows * columns + usize::from(dice.below(9) == 0)).map(|i| i as f64).collect();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde_json::{Value, json};
 use steradian::model::CutoffKind;
-use steradian::config::Scaling;
+use steradian::config::{Missing, Scaling};
 use steradian::data::{Block, BlockData, Rows};
 use steradian::{Config, Local, Method, Model, Result, SliceSource};
 use steradian_clips::{ClipStatistics, Separator, with_clip_statistics};
@@ -25,6 +25,11 @@ fn cells() -> Vec<f64> {
     (0..SAMPLES * FEATURES).map(cell).collect()
 }
 
+/// Numbers of which some are missing.
+fn with_missing_cells(data: &[f64]) -> Vec<f64> {
+    data.iter().enumerate().map(|(i, x)| if i % 7 == 3 { f64::NAN } else { *x }).collect()
+}
+
 pub fn seeds() -> Vec<(String, Vec<u8>)> {
     let data = cells();
     let source = SliceSource::new(&data, SAMPLES, FEATURES).expect("rows of the right width");
@@ -33,13 +38,25 @@ pub fn seeds() -> Vec<(String, Vec<u8>)> {
         ("pca", Config::new(Method::Pca, 2)),
         ("ae", Config::new(Method::Ae, 1)),
         ("tae", Config::new(Method::Tae, 1)),
-        ("robust", Config::new(Method::Robust, 2).with_robust_scores(true)),
+        ("angular", Config::new(Method::Angular, 2).with_robust_scores(true)),
+        ("robust", Config::new(Method::Robust, 2)),
         ("cells", Config::new(Method::Cells, 1).with_scaling(Scaling::Mad)),
     ];
-    let fitted = configs.into_iter().filter_map(|(name, config)| {
-        let bytes = steradian::fit(&config, &source, &runner).and_then(|model| model.to_bytes()).ok()?;
-        Some((format!("{name}.safetensors"), bytes))
-    });
+    let incomplete = with_missing_cells(&data);
+    let holes = SliceSource::new(&incomplete, SAMPLES, FEATURES).expect("rows of the right width");
+    let with_missing = [
+        ("missing-robust", Config::new(Method::Robust, 1)),
+        ("missing-rows", Config::new(Method::Rows, 1)),
+        ("missing-angular", Config::new(Method::Angular, 1)),
+    ];
+    let complete = configs.into_iter().map(|(name, config)| (name, config, &source));
+    let fits = complete.chain(with_missing.into_iter().map(|(name, config)| (name, config, &holes)));
+    let fitted: Vec<(String, Vec<u8>)> = fits
+        .map(|(name, config, source)| {
+            let model = steradian::fit(&config, source, &runner).expect("a fit of the seeds");
+            (format!("{name}.safetensors"), model.to_bytes().expect("a model of finite numbers"))
+        })
+        .collect();
     let levels: Vec<u8> = data.iter().map(|x| (x.abs() * 9.0) as u8).collect();
     let clip = SliceSource::new(&levels, SAMPLES, FEATURES).and_then(|source| {
         let frames = source.with_image(2, 3)?;
@@ -49,10 +66,12 @@ pub fn seeds() -> Vec<(String, Vec<u8>)> {
     let former = [
         ("former-given.safetensors", &include_bytes!("../../../steradian/tests/data/format1/given.safetensors")[..]),
         ("former-tae.safetensors", &include_bytes!("../../../steradian/tests/data/format1/tae.safetensors")[..]),
+        ("former-sine.safetensors", &include_bytes!("../../../steradian/tests/data/format2/sine.safetensors")[..]),
+        ("former-cleaned.safetensors", &include_bytes!("../../../steradian/tests/data/format2/cleaned.safetensors")[..]),
     ];
     let former = former.into_iter().map(|(name, bytes)| (name.to_owned(), bytes.to_vec()));
     let clip = clip.into_iter().map(|bytes| ("clip.safetensors".to_owned(), bytes));
-    fitted.chain(clip).chain(former).collect()
+    fitted.into_iter().chain(clip).chain(former).collect()
 }
 
 /// A file in parts, which are written with the lengths and offsets that belong to them.
@@ -141,7 +160,19 @@ fn change_array(dice: &mut Dice, parts: &mut Parts) {
         // The names of format 2 and of format 1.
         0 if dice.below(2) == 0 => {
             *name = dice
-                .pick(&["support", "kept", "explained_variance", "variances", "scale", "tau", "score_range"])
+                .pick(&[
+                    "support",
+                    "kept",
+                    "explained_variance",
+                    "variances",
+                    "scale",
+                    "tau",
+                    "score_range",
+                    "cell_limits",
+                    "cell_spread",
+                    "cutoffs_new",
+                    "score_variance",
+                ])
                 .into();
         }
         0 => name.push('x'),
@@ -209,6 +240,7 @@ fn use_model(place: &Workplace, input: &[u8]) -> Result<()> {
         model.robust_reconstruct_block(&block)?;
         model.bad_cells_block(&block).map(drop)
     })?;
+    use_on_missing_cells(place, &model, &data)?;
     if ClipStatistics::of(&model)?.is_some() && model.shape.image.is_some() {
         let separator = Separator::new(&model)?;
         let frame: Vec<u8> = (0..features).map(|i| (i * 31 % 256) as u8).collect();
@@ -216,6 +248,28 @@ fn use_model(place: &Workplace, input: &[u8]) -> Result<()> {
         assert_eq!(separator.typical_background().len(), features);
     }
     Ok(())
+}
+
+/// Applies a model that accepts missing cells to rows with one, two and all cells missing.
+fn use_on_missing_cells(place: &Workplace, model: &Model, data: &[f64]) -> Result<()> {
+    if model.method().missing() != Missing::Use {
+        return Ok(());
+    }
+    let features = model.n_features();
+    let mut cells = data.to_vec();
+    cells[0] = f64::NAN;
+    cells[features] = f64::NAN;
+    cells[2 * features - 1] = f64::NAN;
+    cells[2 * features..].fill(f64::NAN);
+    let block = Block::new(0, BlockData::F64(Rows::contiguous(&cells, 3, features)?));
+    place_in_pool(place, || {
+        assert_eq!(model.diagnose_block(&block)?.len(), 3);
+        let filled = model.fill_block(&block, true)?;
+        assert!(filled.changed[0] && filled.changed[2 * features..].iter().all(|changed| *changed));
+        let cells = model.diagnose_cells_block(&block, CutoffKind::Training)?;
+        assert!(cells.is_none_or(|cells| cells.flags.len() == 3 * features));
+        Ok(())
+    })
 }
 
 /// Runs work on the threads of the workplace and not on those of the process.

@@ -23,9 +23,9 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Largest number of dimensions, as in numpy.
 const MAX_DIMENSIONS: usize = 64;
 
-/// What the elements of an array are.
+/// The kind of the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum NumberKind {
     /// Numbers of data: uint8, uint16, float32, float64.
     Data,
     /// bool, in one byte each.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
 pub(crate) struct NpyHeader {
     /// The element type; of integers and bool that are no data, a type of their size.
     pub(crate) element: ElementType,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NumberKind,
     pub(crate) big_endian: bool,
     pub(crate) fortran: bool,
     pub(crate) dimensions: Vec<usize>,
@@ -177,7 +177,7 @@ fn check_length(
 }
 
 /// Element type, kind and byte order (true for big-endian).
-type Dtype = (ElementType, Kind, bool);
+type Dtype = (ElementType, NumberKind, bool);
 
 /// The dtype of a string; `None` if the string is not a dtype. With `marks`, bool and integers are accepted.
 fn dtype(path: &Path, descr: &str, marks: bool) -> Option<Result<Dtype>> {
@@ -187,17 +187,17 @@ fn dtype(path: &Path, descr: &str, marks: bool) -> Option<Result<Dtype>> {
     };
     let big_endian = order == '>' || (order != '<' && cfg!(target_endian = "big"));
     let (element, kind) = match plain {
-        "u1" => (ElementType::U8, Kind::Data),
-        "u2" => (ElementType::U16, Kind::Data),
-        "f4" => (ElementType::F32, Kind::Data),
-        "f8" => (ElementType::F64, Kind::Data),
-        "b1" if marks => (ElementType::U8, Kind::Bool),
-        "i1" if marks => (ElementType::U8, Kind::Integer(true)),
-        "i2" if marks => (ElementType::U16, Kind::Integer(true)),
-        "i4" if marks => (ElementType::F32, Kind::Integer(true)),
-        "i8" if marks => (ElementType::F64, Kind::Integer(true)),
-        "u4" if marks => (ElementType::F32, Kind::Integer(false)),
-        "u8" if marks => (ElementType::F64, Kind::Integer(false)),
+        "u1" => (ElementType::U8, NumberKind::Data),
+        "u2" => (ElementType::U16, NumberKind::Data),
+        "f4" => (ElementType::F32, NumberKind::Data),
+        "f8" => (ElementType::F64, NumberKind::Data),
+        "b1" if marks => (ElementType::U8, NumberKind::Bool),
+        "i1" if marks => (ElementType::U8, NumberKind::Integer(true)),
+        "i2" if marks => (ElementType::U16, NumberKind::Integer(true)),
+        "i4" if marks => (ElementType::F32, NumberKind::Integer(true)),
+        "i8" if marks => (ElementType::F64, NumberKind::Integer(true)),
+        "u4" if marks => (ElementType::F32, NumberKind::Integer(false)),
+        "u8" if marks => (ElementType::F64, NumberKind::Integer(false)),
         _ => return unsupported_dtype(plain).map(|(name, remedy)| Err(unsupported(path, &name, remedy))),
     };
     Some(Ok((element, kind, big_endian)))

@@ -19,7 +19,7 @@ use steradian::{Error, Result, Source};
 
 use crate::npy::element::FileElement;
 use crate::npy::mmap::MappedFile;
-use crate::npy::npy_header::{Kind, NpyHeader};
+use crate::npy::npy_header::{NpyHeader, NumberKind};
 use crate::system::pread::{PositionedReader, open_regular};
 
 /// A 2-D array (samples x features) or a 3-D array (samples x height x width) in a `.npy` file.
@@ -47,7 +47,7 @@ impl NpySource {
         let header = NpyHeader::read_marks(path, &file, bytes)?;
         let reject =
             |problem: String| Err(Error::invalid_parameter("missing_mask", format!("{}: {problem}", path.display())));
-        if header.element != ElementType::U8 || header.kind == Kind::Integer(true) {
+        if header.element != ElementType::U8 || header.kind == NumberKind::Integer(true) {
             return reject("the mask is neither of bool nor of uint8; use bool, true for a missing cell".to_owned());
         }
         let of_data = match data.image {

@@ -6,7 +6,7 @@ use std::path::Path;
 use steradian::memory;
 use steradian::{Error, Result};
 
-use crate::npy::npy_header::{Kind, NpyHeader};
+use crate::npy::npy_header::{NpyHeader, NumberKind};
 use crate::system::pread::{PositionedReader, open_regular};
 
 /// The rows that a file marks, of data with this many rows: true for a row in the list. `parameter` is the parameter that
@@ -22,13 +22,13 @@ pub(crate) fn read_row_list(path: &Path, rows: usize, parameter: &'static str) -
         let shape = header.shape_text();
         return reject(format!("shape {shape}; expected a vector of {rows} bools, or of row indices"));
     };
-    if header.kind == Kind::Bool && count != rows {
+    if header.kind == NumberKind::Bool && count != rows {
         return reject(format!("{count} bools for data with {rows} rows; give one per row, or the indices of rows"));
     }
     if count > rows {
         return reject(format!("{count} indices for data with {rows} rows; give each row once at most"));
     }
-    if header.kind == Kind::Data && header.element.is_float() {
+    if header.kind == NumberKind::Data && header.element.is_float() {
         return reject(format!("dtype {}; expected bool or integers", header.element.name()));
     }
     let size = header.element.bytes();
@@ -39,10 +39,10 @@ pub(crate) fn read_row_list(path: &Path, rows: usize, parameter: &'static str) -
         let problem = format!("expected {} bytes of elements, got {}; copy the file again", header.bytes, data.len());
         return Err(Error::corrupt_file(path, problem));
     }
-    if header.kind == Kind::Bool {
+    if header.kind == NumberKind::Bool {
         return Ok(data.into_iter().map(|byte| byte != 0).collect());
     }
-    let signed = header.kind == Kind::Integer(true);
+    let signed = header.kind == NumberKind::Integer(true);
     let mut marked = memory::filled(rows, false);
     for bytes in data.chunks_exact(size) {
         let index = integer(bytes, header.big_endian, signed);

@@ -94,7 +94,7 @@ impl CsvSource {
     }
 
     /// Values of the first and the last column of the first row, if that was taken for a sample but looks like a header of
-    /// numbers, such as wavelengths: it rises or falls from column to column, and no other row does.
+    /// numbers, such as wavelengths: it rises or falls from column to column, unlike most other rows.
     pub fn number_header(&self) -> Option<[f64; 2]> {
         self.number_header
     }

@@ -1,4 +1,4 @@
-//! Detection of a header of numbers, such as wavelengths: a first row that rises or falls steadily, unlike all others.
+//! Detection of a header of numbers, such as wavelengths: a first row that rises or falls steadily, unlike most others.
 
 /// Number of columns from which on a steady row is no coincidence.
 const MIN_COLUMNS: usize = 6;
@@ -7,40 +7,44 @@ const MIN_EVEN_COLUMNS: usize = 3;
 /// Largest relative difference of equal steps, which are rounded in text.
 const EVEN: f64 = 1e-6;
 
+/// Largest fraction of the other rows that rise or fall steadily by chance.
+const CHANCE: f64 = 0.1;
+
 /// The first row of a table compared with the others.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct FirstRow {
     rows: usize,
     /// Values of the first and the last column, if the row may be a header.
     ends: Option<[f64; 2]>,
+    /// True if the row has equal steps.
+    even: bool,
+    /// Number of other rows that may be a header as well.
+    others: usize,
 }
 
 impl FirstRow {
     /// Compares the next row of the table.
     pub(crate) fn compare(&mut self, row: &[f64]) {
         if self.rows == 0 {
-            let long = row.len() >= MIN_COLUMNS || (row.len() >= MIN_EVEN_COLUMNS && is_even(row));
-            self.ends = (long && direction(row).is_some()).then(|| [row[0], row[row.len() - 1]]);
-        } else if direction(row).is_some() {
-            self.ends = None;
+            self.even = row.len() >= MIN_EVEN_COLUMNS && is_even(row);
+            let long = self.even || row.len() >= MIN_COLUMNS;
+            self.ends = (long && is_steady(row)).then(|| [row[0], row[row.len() - 1]]);
+        } else if self.ends.is_some() {
+            self.others += usize::from(is_steady(row) && (!self.even || is_even(row)));
         }
         self.rows += 1;
     }
 
     /// Values of the first and the last column, if the first row looks like a header of numbers.
     pub(crate) fn number_header(self) -> Option<[f64; 2]> {
-        self.ends.filter(|_| self.rows > 2)
+        self.ends.filter(|_| self.rows > 2 && self.others as f64 <= CHANCE * (self.rows - 1) as f64)
     }
 }
 
-/// True if the values rise strictly, false if they fall strictly; `None` otherwise.
-fn direction(row: &[f64]) -> Option<bool> {
+/// True if the values rise or fall strictly.
+fn is_steady(row: &[f64]) -> bool {
     let all = |holds: fn(f64, f64) -> bool| row.windows(2).all(|pair| holds(pair[0], pair[1]));
-    match () {
-        () if all(|a, b| a < b) => Some(true),
-        () if all(|a, b| a > b) => Some(false),
-        () => None,
-    }
+    all(|a, b| a < b) || all(|a, b| a > b)
 }
 
 fn is_even(row: &[f64]) -> bool {
@@ -64,6 +68,12 @@ mod tests {
         assert_eq!(header(&[&[1100.0, 1102.0, 1105.0, 1106.0, 1110.0, 1112.0], a, b]), Some([1100.0, 1112.0]));
         assert_eq!(header(&[&[9.0, 8.0, 6.0, 4.0, 2.0, 1.0], a, b]), Some([9.0, 1.0]));
         assert_eq!(header(&[&[2018.0, 2019.0, 2020.0], &a[..3], &b[..3]]), Some([2018.0, 2020.0]));
+        // Equal steps differ from other steady rows, and a few rows of many are steady by chance.
+        assert_eq!(header(&[&[1.0, 2.0, 3.0], &[1.0, 2.5, 3.0], &[4.0, 7.0, 9.0]]), Some([1.0, 3.0]));
+        let mut many: Vec<&[f64]> = vec![a; 40];
+        (many[0], many[7]) = (&[1.0, 2.0, 4.0, 5.0, 8.0, 9.0], &[1.0, 2.0, 4.0, 5.0, 7.0, 9.0]);
+        assert_eq!(header(&many), Some([1.0, 9.0]));
+        assert_eq!(header(&many[..9]), None);
         // Short rows rise by chance, and sorted columns make every row rise.
         assert_eq!(header(&[&[1.0, 2.0, 4.0], &a[..3], &b[..3]]), None);
         assert_eq!(header(&[&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], a, &[1.0, 2.0, 3.0, 5.0, 6.0, 7.0]]), None);

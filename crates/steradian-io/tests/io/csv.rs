@@ -264,7 +264,15 @@ proptest! {
             prop_assert_eq!(source.table_row(sample), row);
             prop_assert_eq!(source.row_name(sample), Some(&name[..]));
         }
-        prop_assert_eq!(numbers(&source, step).unwrap(), expected);
+        prop_assert_eq!(numbers(&source, step).unwrap(), &expected[..]);
+        let used = CsvSource::open(&path, &options(&columns, true, MissingRule::Use)).unwrap();
+        let all = numbers(&used, step).unwrap();
+        prop_assert_eq!(used.shape().samples, complete.len() + dropped.len());
+        for (sample, cells) in all.chunks(2).enumerate() {
+            prop_assert_eq!(cells[0].is_nan(), dropped.contains(&sample));
+            prop_assert!(cells[1].is_finite());
+        }
+        prop_assert_eq!(complete.iter().flat_map(|&row| all[2 * row..2 * row + 2].to_vec()).collect::<Vec<_>>(), expected);
         let strict = CsvSource::open(&path, &options(&columns, true, MissingRule::Error));
         match dropped.first() {
             None => prop_assert!(strict.is_ok()),

@@ -14,6 +14,7 @@ mod open;
 mod output_folder;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod rows_and_cells;
 mod streamed;
 mod truncated;
 mod write;

@@ -95,7 +95,6 @@ fn an_array_rejects_the_options_of_tables() {
     for (options, name, words) in [
         (TableOptions { columns: Some(vec!["x".to_string()]), ..plain.clone() }, "columns", "a column selection"),
         (TableOptions { row_names: true, ..plain.clone() }, "row_names", "row names"),
-        (TableOptions { missing: MissingRule::Drop, ..plain.clone() }, "missing", "rows with missing cells"),
         (TableOptions { header: Header::Yes, ..plain.clone() }, "header", "a header setting"),
     ] {
         let error = open(&path, &options).unwrap_err();

@@ -329,6 +329,14 @@ proptest! {
             prop_assert!(csv.is_err() && parquet.is_err());
             return Ok(());
         };
+        let using = TableOptions { missing: MissingRule::Use, ..options.clone() };
+        let all = [
+            numbers(&CsvSource::open(folder.path().join("t.csv"), &using).unwrap(), step).unwrap(),
+            numbers(&ParquetSource::open(folder.path().join("t.parquet"), &using).unwrap(), step).unwrap(),
+        ];
+        prop_assert_eq!(all[0].len(), 2 * row as usize);
+        prop_assert!(all[0].iter().zip(&all[1]).all(|(a, b)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())));
+        prop_assert_eq!(all[0].iter().any(|x| x.is_nan()), !csv.dropped_rows().is_empty());
         prop_assert_eq!(csv.shape(), parquet.shape());
         prop_assert_eq!(csv.dropped_rows(), parquet.dropped_rows());
         prop_assert_eq!(numbers(csv, step).unwrap(), numbers(parquet, step).unwrap());

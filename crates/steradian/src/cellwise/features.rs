@@ -24,6 +24,8 @@ const LINEAR: f64 = 1.5;
 const REJECTED: f64 = 4.0;
 /// Height and slope of the hyperbolic tangent between them.
 const WRAP: (f64, f64) = (1.540793, 0.8622731);
+/// Rounding errors of residuals, relative to the size of the cells.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// Features per task.
 const TASK_FEATURES: usize = 32;
 
@@ -86,6 +88,16 @@ impl FeatureStats {
             counts: features.iter().map(|&j| self.counts[j]).collect(),
             constant: features.iter().map(|&j| self.constant[j]).collect(),
         }
+    }
+
+    /// The residual of a cell of a feature that is rounding.
+    pub(crate) fn rounding(&self, feature: usize) -> f64 {
+        ROUNDING * (self.location[feature].abs() + self.scale[feature])
+    }
+
+    /// The orthogonal distance of a row that is rounding.
+    pub(crate) fn row_rounding(&self) -> f64 {
+        (0..self.scale.len()).fold(0.0, |norm: f64, j| norm.hypot(self.rounding(j)))
     }
 
     /// True if some feature has tied values.

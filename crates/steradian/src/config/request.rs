@@ -123,6 +123,9 @@ fn check_estimator(config: &Config) -> Result<()> {
     if let Screen::Cone(_) = config.screen {
         return rejected("screen", "cone", "use the method tae");
     }
+    if let Screen::Outlyingness(Outlyingness { pairs: Some(_), .. }) = config.screen {
+        return rejected("pairs", "choice of the pairs of samples", "choose their number by n_directions");
+    }
     if config.weighting != Weighting::Uniform {
         return rejected("weighting", "weighting by norms", "use the method angular");
     }

@@ -8,7 +8,7 @@ pub(crate) mod masked_cells;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray_source;
 pub(crate) mod row_map;
-pub(crate) mod selected_rows;
+pub(crate) mod row_selection;
 pub(crate) mod slice;
 pub(crate) mod source;
 pub(crate) mod view;
@@ -17,5 +17,5 @@ pub use block::{Block, BlockData, BlockElement, Rows};
 pub use element::{Element, ElementType};
 pub use masked_cells::MaskedCells;
 pub use row_map::{RowMap, SignFlips};
-pub use selected_rows::SelectedRows;
+pub use row_selection::RowSelection;
 pub use source::{Shape, View};

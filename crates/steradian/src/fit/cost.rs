@@ -17,8 +17,7 @@
 //! Solvers whose matrices would not fit into memory are out. The choice is a function of shape, element type and
 //! configuration: weights do not depend on the processor, and the memory that decides is that of [`DECIDING_THREADS`].
 
-use super::robust_cost::robust_solver;
-use super::route::Route;
+use super::route::{Route, robust_solver};
 use crate::center::{median, spatial_median};
 use crate::config::Config;
 use crate::config::options::{Center, ComponentCount, Loss, Scaling, Solver, Weighting};

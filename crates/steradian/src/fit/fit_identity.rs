@@ -254,6 +254,28 @@ mod tests {
     }
 
     #[test]
+    fn other_rows_and_other_masks_are_differences() {
+        let data: Vec<f64> = (0..600).map(f64::from).collect();
+        let of = || origin(&data, 6, &Config::new(Method::Ae, 2), None);
+        let rows = |rows: &[usize]| of().with_rows(rows);
+        assert_eq!(rows(&[1, 2]).difference(&rows(&[1, 2])), None);
+        for other in [rows(&[1, 3]), of()] {
+            let said = rows(&[1, 2]).difference(&other).unwrap();
+            assert!(said.contains("the rows that take part was"), "{said}");
+        }
+        let masked = |marked: Option<usize>| {
+            let mut marks = vec![0u8; 300 * 2];
+            marked.into_iter().for_each(|i| marks[i] = 1);
+            of().with_mask(&SliceSource::new(&marks, 300, 2).unwrap()).unwrap()
+        };
+        assert_eq!(masked(Some(599)).difference(&masked(Some(599))), None);
+        for other in [masked(None), masked(Some(598)), of()] {
+            let said = masked(Some(599)).difference(&other).unwrap();
+            assert!(said.contains("the mask of missing cells was"), "{said}");
+        }
+    }
+
+    #[test]
     fn the_fingerprint_does_not_depend_on_the_compiler() {
         let data: Vec<f64> = (0..600).map(|i| f64::from(i * i % 17)).collect();
         let source = SliceSource::new(&data, 100, 6).unwrap();

@@ -144,6 +144,7 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
     let most = config.n_components.at_most(data.source.shape());
     let choice = match config.n_components {
         ComponentCount::Count(_) => None,
+        ComponentCount::Auto if config.loss == Loss::Student => Some(robust::count(config, data, runner)?),
         ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data, runner)?),
         ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };

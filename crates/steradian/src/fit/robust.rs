@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 
 use super::assemble::{Embedding, require_finite, signed_rows};
+use super::component_count::ComponentChoice;
 use crate::cellwise::features::TINY;
 use crate::cellwise::student::kappa;
 use crate::cellwise::{CellState, FeatureStats, RowModel, RowStep};
@@ -27,9 +28,10 @@ use crate::model::{Cellwise, Certificate, Diagnostics, FitReport, Subspace};
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
 use crate::numeric::orthonormal::orthonormalize;
 use crate::numeric::random::{Stream, normal_matrix};
-use crate::search::calibration::{Calibration, calibrate};
+use crate::search::calibration::{Calibration, calibrate, resolution_floor};
 use crate::search::candidate::SearchOptions;
-use crate::search::concentration::distance_limit;
+use crate::search::component_count::count_components;
+use crate::search::concentration::kept_limit;
 use crate::search::extension::extend;
 use crate::search::leading::turn;
 use crate::search::tables::compare;
@@ -70,15 +72,10 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     warnings.extend(feature_warnings(&sample.stats, source));
     let chosen = sample.search_features();
     let stats = sample.stats.select(&chosen);
-    if chosen.iter().all(|&j| sample.stats.constant[j]) {
-        return Err(Error::invalid_data(format!(
-            "no feature has two different values in {} rows; use data that vary",
-            sample.rows.len()
-        )));
-    }
+    require_variation(&sample, &chosen)?;
     let table = sample.table(&chosen)?;
     runner.check_cancelled()?;
-    let options = SearchOptions { d, cells: config.cells, pairs: directions(config), seed: config.seed };
+    let options = SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
     warnings.extend(bad_cell_warning(&candidate, &chosen, source));
@@ -94,7 +91,7 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
         }
     } else {
         let model = runner.compute(|| extend(&sample, &candidate))?;
-        extended(model, &sample)?
+        extended(model, &sample, config.skew)?
     };
     drop(table);
     if !(all_rows && all_features) {
@@ -103,10 +100,11 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     }
     let (certified, moments) = last_eigenproblem(config, &state, fit_kappa, solver, data, runner)?;
     let frozen_cutoff = state.row_cutoff;
-    let model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
+    let mut model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
+    drop_rounding(&mut model.components, &sample.stats);
     require_finite(&model.center, &model.components)?;
     check_rank(&certified, d, n, features)?;
-    let calibration = calibrated(&sample, &chosen, &stats, &model, frozen_cutoff, runner)?;
+    let calibration = calibrated((&sample, &chosen, &stats), &model, frozen_cutoff, config.skew, runner)?;
     let converged = certified.sine_bound <= config.tolerance;
     if !converged {
         warnings.push(not_converged(config, &certified, d));
@@ -121,6 +119,37 @@ pub(super) fn fit_robust<R: Runner>(config: &Config, d: usize, solver: Solver, d
     };
     let bad_fraction = moments.bad as f64 / (moments.rows as f64 * features as f64);
     Ok(embedding(model, calibration, bad_fraction, report))
+}
+
+/// The number of components of checked data, and the reason for it.
+pub(super) fn count<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -> Result<ComponentChoice> {
+    let sample = Sample::draw(data.source, config.seed)?;
+    let chosen = sample.search_features();
+    require_variation(&sample, &chosen)?;
+    let stats = sample.stats.select(&chosen);
+    let table = sample.table(&chosen)?;
+    let options =
+        SearchOptions { d: 1, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let (components, reason) = runner.compute(|| count_components(&table, &stats, options))?;
+    Ok(ComponentChoice { components, reason })
+}
+
+fn require_variation(sample: &Sample, chosen: &[usize]) -> Result<()> {
+    if chosen.iter().all(|&j| sample.stats.constant[j]) {
+        return Err(Error::invalid_data(format!(
+            "no feature has two different values in {} rows; use data that vary",
+            sample.rows.len()
+        )));
+    }
+    Ok(())
+}
+
+/// Loadings of 0 for features with one value or without a number, where they are rounding.
+fn drop_rounding(components: &mut Matrix, stats: &FeatureStats) {
+    for k in 0..components.rows() {
+        let loadings = components.row_mut(k).iter_mut().zip(&stats.constant);
+        loadings.filter(|(q, constant)| **constant && q.abs() < f64::EPSILON).for_each(|(q, _)| *q = 0.0);
+    }
 }
 
 /// The number of directions through pairs: at least that of the configuration, more for small tables.
@@ -198,14 +227,15 @@ fn named(features: &[usize], source: &dyn Source) -> String {
 }
 
 /// The state of a model of all features.
-fn extended(model: RowModel, sample: &Sample) -> Result<State> {
+fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<State> {
     let block = sample.block()?;
     let step = RowStep::new(&model);
     let states = crate::search::tables::compare_scores(&block, &step).0;
     let usable: Vec<f64> = states.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
     let d = model.n_components();
     let h = majority(usable.len(), d);
-    let row_cutoff = if usable.len() > d + 2 { distance_limit(&usable, h) } else { f64::INFINITY };
+    let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
+    let row_cutoff = if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY };
     let basis = model.components.transposed();
     Ok(State { model, row_cutoff, basis, objective: Vec::new() })
 }
@@ -384,11 +414,10 @@ fn last_eigenproblem<R: Runner>(
 /// Cutoffs and scales of cells from the sample. Of many features only those of the search are calibrated on rows left out; the
 /// others take the median ratio of their scales.
 fn calibrated<R: Runner>(
-    sample: &Sample,
-    chosen: &[usize],
-    stats: &FeatureStats,
+    (sample, chosen, stats): (&Sample, &[usize], &FeatureStats),
     model: &RowModel,
     row_cutoff: f64,
+    skew: bool,
     runner: &R,
 ) -> Result<Calibration> {
     let all_features = chosen.len() == model.n_features();
@@ -400,7 +429,9 @@ fn calibrated<R: Runner>(
             row_cutoff
         } else {
             let usable: Vec<f64> = states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
-            distance_limit(&usable, majority(usable.len(), own.n_components()))
+            let (h, d) = (majority(usable.len(), own.n_components()), own.n_components());
+            let floor = resolution_floor(&own.components, &stats.resolution).max(stats.row_rounding());
+            if usable.len() > d + 2 { kept_limit(&usable, h, skew, floor) } else { f64::INFINITY }
         };
         let kept = states.rows.iter().map(|row| !row.unusable && row.distance <= cutoff).collect();
         let basis = own.components.transposed();
@@ -413,11 +444,11 @@ fn calibrated<R: Runner>(
             basis,
             objective: Vec::new(),
         };
-        let calibration = calibrate(&table, stats, &candidate)?;
+        let calibration = calibrate(&table, stats, &candidate, skew)?;
         if all_features {
             return Ok(calibration);
         }
-        crate::search::calibration::extend(calibration, sample, model, row_cutoff, chosen)
+        crate::search::calibration::extend(calibration, sample, model, row_cutoff, chosen, skew)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::assemble::SCALE_SCORES;
 use super::cost::{Costs, PlanStep};
-use super::robust::{EXTRA_COLUMNS, MAX_PASSES, SCATTER_FEATURES};
+use super::robust::{EXTRA_COLUMNS, MAX_PASSES};
 use crate::config::options::{ComponentCount, Scaling, Solver};
 use crate::data::source::Shape;
 use crate::engine::grid::Grid;
@@ -19,11 +19,6 @@ const EXPECTED_APPLICATIONS: usize = 5;
 const CANDIDATES: u64 = 4;
 /// Copies of the table of a candidate in progress: repaired rows, centered rows, their transpose.
 const CANDIDATE_COPIES: u64 = 4;
-
-/// The solver of the last eigenproblem: the D x D matrix where it is small, otherwise passes.
-pub(super) fn robust_solver(shape: &Shape) -> Solver {
-    if shape.features <= SCATTER_FEATURES { Solver::Scatter } else { Solver::Krylov }
-}
 
 /// True if the search is on all rows and features, so that passes would repeat its last steps.
 fn is_complete(shape: &Shape) -> bool {

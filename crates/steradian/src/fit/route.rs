@@ -1,5 +1,6 @@
 //! The route of an embedding: the matrices that are formed and where its center is found, decided in one place.
 
+use super::robust::SCATTER_FEATURES;
 use crate::config::Config;
 use crate::config::options::Solver;
 use crate::config::screen::Screen;
@@ -29,4 +30,9 @@ impl Route {
             }
         }
     }
+}
+
+/// The solver of the last eigenproblem: the D x D matrix where it is small, otherwise passes.
+pub(super) fn robust_solver(shape: &Shape) -> Solver {
+    if shape.features <= SCATTER_FEATURES { Solver::Scatter } else { Solver::Krylov }
 }

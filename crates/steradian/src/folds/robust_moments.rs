@@ -324,3 +324,98 @@ impl Fold for RobustMoments<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cellwise::CellState;
+    use crate::data::slice::SliceSource;
+    use crate::engine::local::Local;
+    use crate::engine::runner::Runner;
+    use crate::numeric::orthonormal::orthonormalize_in_order;
+    use crate::numeric::random::{Stream, normal_matrix};
+    use proptest::prelude::*;
+
+    fn model(seed: u64, features: usize) -> RowModel {
+        let mut columns = normal_matrix(features, 2, seed, Stream::Krylov);
+        orthonormalize_in_order(&mut columns);
+        RowModel {
+            center: vec![0.5; features],
+            components: columns.transposed(),
+            variances: vec![4.0, 2.0],
+            noise: 1.0,
+            limits: vec![1.0; features],
+            location: vec![0.5; features],
+            scale: vec![1.0; features],
+            cleans: true,
+            scale_features: Vec::new(),
+        }
+    }
+
+    fn moments(fold: &RobustMoments<'_>, x: &Matrix) -> RowMoments {
+        let source = SliceSource::new(x.data(), x.rows(), x.columns()).unwrap();
+        Local::new(2).unwrap().run(fold, &source).unwrap()
+    }
+
+    fn near(a: &RowMoments, b: &RowMoments) -> bool {
+        let close = |a: &[f64], b: &[f64]| {
+            let size = a.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= 1e-12 * size)
+        };
+        let numbers = |of: &RowMoments| [of.weight, of.freedom, of.square, of.objective];
+        a.rows == b.rows
+            && close(&numbers(a), &numbers(b))
+            && close(&a.sum, &b.sum)
+            && close(a.product.data(), b.product.data())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn a_row_without_weight_equals_an_absent_row(seed in any::<u64>(), n in 10usize..700, features in 4usize..12) {
+            let model = model(seed, features);
+            let x = normal_matrix(n, features, seed ^ 1, Stream::Krylov);
+            let basis = normal_matrix(features, 3, seed ^ 2, Stream::Krylov);
+            let weighting = RowWeighting::Student { kappa: 0.8, row_cutoff: (features as f64).sqrt() };
+            for product in [MomentProduct::None, MomentProduct::Scatter, MomentProduct::Basis(Cow::Borrowed(&basis))] {
+                let fold = RobustMoments::new(&model, weighting, product).with_support();
+                let all = moments(&fold, &x);
+                let members: Vec<usize> = (0..n).filter(|&i| all.support[i]).collect();
+                prop_assume!(!members.is_empty() && members.len() < n);
+                let cells = members.iter().flat_map(|&i| x.row(i).to_vec()).collect();
+                let few = moments(&fold, &Matrix::from_vec(members.len(), features, cells));
+                prop_assert!(near(&all, &few), "{:?} {:?}", all, few);
+                prop_assert_eq!(few.support, vec![true; members.len()]);
+            }
+        }
+
+        #[test]
+        fn a_bad_cell_equals_a_missing_cell(seed in any::<u64>(), n in 10usize..300, features in 6usize..14) {
+            let model = model(seed, features);
+            let plain = RowModel { cleans: false, ..model.clone() };
+            let draw = normal_matrix(n, features, seed ^ 3, Stream::Krylov);
+            let step = RowStep::new(&model);
+            let (mut work, mut scores) = (RowWork::new(features), [0.0; 2]);
+            let (mut cells, mut holes, mut bad) = (Vec::new(), Vec::new(), 0);
+            let x = normal_matrix(n, features, seed ^ 1, Stream::Krylov);
+            for i in 0..n {
+                let row: Vec<f64> = x.row(i).iter().zip(draw.row(i)).map(|(x, u)| if *u > 1.5 { x + 30.0 } else { *x }).collect();
+                if !step.run(&row, &mut work, &mut scores).unusable {
+                    let usable = |s: &CellState| *s == CellState::Usable;
+                    holes.extend(row.iter().zip(&work.states).map(|(x, s)| if usable(s) { *x } else { f64::NAN }));
+                    bad += work.unused().0;
+                    cells.extend(row);
+                }
+            }
+            let rows = cells.len() / features;
+            prop_assume!(rows > 0);
+            let (cells, holes) = (Matrix::from_vec(rows, features, cells), Matrix::from_vec(rows, features, holes));
+            let weighting = RowWeighting::Student { kappa: 0.8, row_cutoff: f64::INFINITY };
+            let a = moments(&RobustMoments::new(&model, weighting, MomentProduct::Scatter), &cells);
+            let b = moments(&RobustMoments::new(&plain, weighting, MomentProduct::Scatter), &holes);
+            prop_assert!(near(&a, &b), "{:?} {:?}", a, b);
+            prop_assert_eq!((a.bad, b.bad), (bad, 0));
+        }
+    }
+}

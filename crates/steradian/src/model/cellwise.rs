@@ -10,27 +10,7 @@ use crate::data::block::Block;
 use crate::error::Result;
 use crate::kernel::panel;
 use crate::memory;
-use crate::numeric::magnitude::times_power_of_two;
 use crate::search::calibration::{CELL_CUTOFF, score_distance};
-
-/// The scales by which rows and cells with bad and missing cells are classified.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cellwise {
-    /// The model that rows are compared with; in the units of scaled features where features were scaled.
-    pub rows: RowModel,
-    /// The median of the scores of the support.
-    pub score_center: Vec<f64>,
-    /// The robust variances of the scores of the support.
-    pub score_variances: Vec<f64>,
-    /// The cutoffs of score and orthogonal distance for rows that are not those of the fit.
-    pub cutoffs_new: [f64; 2],
-    /// The standard deviation of the residuals of each feature, for the rows of the fit.
-    pub cell_scales: Vec<f64>,
-    /// The standard deviation of the residuals of each feature, for other rows.
-    pub cell_scales_new: Vec<f64>,
-    /// The fraction of bad cells in the rows of the support.
-    pub bad_fraction: f64,
-}
 
 /// The rows for which cutoffs are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,18 +50,6 @@ pub struct FilledRows {
     pub values: Vec<f64>,
     /// True for each cell that was missing, or bad if bad cells were to be replaced.
     pub changed: Vec<bool>,
-}
-
-impl Cellwise {
-    /// Converts all lengths to other units: times 2^power.
-    pub(crate) fn times_power_of_two(&mut self, power: i32) {
-        self.rows.times_power_of_two(power);
-        let lengths = [&mut self.score_center, &mut self.cell_scales, &mut self.cell_scales_new];
-        lengths.into_iter().flatten().for_each(|x| *x = times_power_of_two(*x, power));
-        let square = |x: f64| times_power_of_two(times_power_of_two(x, power), power);
-        self.score_variances.iter_mut().for_each(|x| *x = square(*x));
-        self.cutoffs_new[1] = times_power_of_two(self.cutoffs_new[1], power);
-    }
 }
 
 /// One row of a block under the model.
@@ -293,5 +261,50 @@ impl Model {
             },
         );
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::config::method::Method;
+    use crate::data::slice::SliceSource;
+    use crate::data::source::Source;
+    use crate::engine::local::Local;
+    use crate::numeric::random::{Stream, normal_matrix};
+
+    #[test]
+    fn transform_and_diagnosis_are_those_of_the_row_step() {
+        let (n, features) = (80, 6);
+        let mut x = normal_matrix(n, features, 5, Stream::Krylov);
+        for i in 0..n {
+            x.row_mut(i).iter_mut().enumerate().for_each(|(j, x)| *x += 6.0 * (i as f64 * 0.7).sin() * (j as f64 - 2.0));
+            x[(i, i % features)] += if i % 7 == 0 { 60.0 } else { 0.0 };
+            x[(i, (i + 2) % features)] = if i % 5 == 0 { f64::NAN } else { 1.0 };
+        }
+        let source = SliceSource::new(x.data(), n, features).unwrap();
+        for method in [Method::Robust, Method::Cells, Method::Rows] {
+            let model = crate::fit(&Config::new(method, 1), &source, &Local::new(1).unwrap()).unwrap();
+            let cellwise = model.diagnostics.cellwise.as_ref().unwrap();
+            let step = RowStep::new(&cellwise.rows);
+            let (mut work, mut scores) = (RowWork::new(features), [0.0]);
+            source
+                .visit(0..n, &mut |block| {
+                    let (found, rows) = (model.transform_block(&block)?, model.diagnose_block(&block, CutoffKind::New)?);
+                    for i in 0..n {
+                        let state = step.run(x.row(i), &mut work, &mut scores);
+                        assert_eq!(found[i], scores[0]);
+                        assert_eq!(rows[i].orthogonal_distance, state.distance);
+                        let distance =
+                            score_distance(&scores, &cellwise.score_center, &cellwise.score_variances);
+                        assert_eq!(rows[i].score_distance, distance);
+                        let outside = distance > cellwise.cutoffs_new[0] || state.distance > cellwise.cutoffs_new[1];
+                        assert_eq!(rows[i].flag != Flag::Regular, outside || state.unusable, "row {i}");
+                    }
+                    Ok(())
+                })
+                .unwrap();
+        }
     }
 }

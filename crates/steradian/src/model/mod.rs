@@ -7,6 +7,7 @@
 
 mod absent_rows;
 pub(crate) mod apply;
+mod cell_scales;
 pub(crate) mod cellwise;
 pub(crate) mod check;
 pub(crate) mod diagnosis;
@@ -26,7 +27,8 @@ use crate::memory;
 use crate::numeric::linalg::Matrix;
 pub use crate::cellwise::RowModel;
 pub use crate::screen::report::{ConeReport, Elimination};
-pub use cellwise::{CellDiagnosis, CellFlag, Cellwise, CutoffKind, FilledRows};
+pub use cell_scales::Cellwise;
+pub use cellwise::{CellDiagnosis, CellFlag, CutoffKind, FilledRows};
 pub use diagnosis::{Diagnosis, Flag};
 pub use extras::Extra;
 
@@ -116,7 +118,8 @@ pub struct FitReport {
     pub cone: Option<ConeReport>,
     /// The reason for the number of components, where a rule found it.
     pub n_components_reason: Option<String>,
-    /// The sum of sines before each step of the last refinement, and after all of them; empty for other losses.
+    /// The objective before each step of the last reweighting, which never rises; the sum of sines in models that older versions have
+    /// written; empty for other losses.
     pub objective: Vec<f64>,
     /// The number of steps of each iteration of a baseline; empty for the methods of this crate.
     pub iterations: Vec<usize>,

@@ -4,4 +4,5 @@ pub mod linalg;
 pub(crate) mod magnitude;
 pub mod orthonormal;
 pub mod random;
+pub(crate) mod skewness;
 pub(crate) mod statistics;

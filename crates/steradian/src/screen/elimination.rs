@@ -103,7 +103,7 @@ fn within_budget<R: Runner>(
     runner: &R,
 ) -> Result<Eliminated> {
     let n = source.shape().samples;
-    let candidates = (0..n).map(|sample| Candidate { sample, ..Candidate::default() }).collect_reserved();
+    let candidates = (0..n).map(|sample| PivotCandidate { sample, ..PivotCandidate::default() }).collect_reserved();
     let mut search = Search {
         rule,
         source,
@@ -141,7 +141,7 @@ fn within_budget<R: Runner>(
 
 /// A sample that is not eliminated.
 #[derive(Debug, Clone, Copy, Default)]
-struct Candidate {
+struct PivotCandidate {
     sample: usize,
     /// Number of anchors outside its cone.
     outside: u32,
@@ -162,7 +162,7 @@ struct Search<'a, R> {
     source: &'a dyn Source,
     seed: u64,
     runner: &'a R,
-    candidates: Vec<Candidate>,
+    candidates: Vec<PivotCandidate>,
     /// Mask of the remaining candidates.
     remaining: Vec<bool>,
     tau: Vec<i64>,
@@ -251,7 +251,7 @@ impl<R: Runner> Search<'_, R> {
     /// Removes the candidates that the sequential test rejects, and stores their estimated tau.
     fn eliminate_candidates(&mut self) {
         let candidates = std::mem::take(&mut self.candidates);
-        let (out, rest): (Vec<Candidate>, Vec<Candidate>) =
+        let (out, rest): (Vec<PivotCandidate>, Vec<PivotCandidate>) =
             candidates.into_iter().partition(|c| is_eliminated(c.losses, c.wins));
         for candidate in out {
             self.remaining[candidate.sample] = false;
@@ -261,7 +261,7 @@ impl<R: Runner> Search<'_, R> {
     }
 
     /// Estimate of tau from the anchors of all rounds.
-    fn estimate(&self, candidate: &Candidate) -> i64 {
+    fn estimate(&self, candidate: &PivotCandidate) -> i64 {
         (f64::from(candidate.outside) / self.anchors as f64 * self.samples() as f64).round() as i64
     }
 

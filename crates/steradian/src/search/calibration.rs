@@ -3,16 +3,17 @@
 //! | symbol | definition |
 //! |---|---|
 //! | SD | sqrt of the sum of (s_l - med_l)^2 / v_l; med and v: median and squared robust scale of the kept rows' scores |
-//! | c_SD | sqrt of the 97.5 % quantile of chi-square with d degrees of freedom |
+//! | c_SD | sqrt of the 97.5 % quantile of chi-square with d degrees of freedom, or the rule of c_OD if that is larger |
 //! | c_OD | (m + 1.96 s)^(3/2); m and s of OD^(2/3): over the kept rows, then four rounds over all within 2.5 s |
 //! | new rows | the larger of these and of the bulk rule on distances of rows left out in turn: five folds, three Student steps without each |
 //! | sigma_j | scale of the residuals of feature j over the row scales, of the fit's rows and of rows left out |
 //!
+//! With an adjustment for skewed features, the upper fence of the adjusted boxplot replaces the rule of c_OD.
 //! Features with a resolution bound the cutoffs from below: a row off by one step of one feature is not flagged.
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
+use super::found_model::Candidate;
 use super::student_steps::{KeptRows, Steps, student_steps};
 use super::sample::Sample;
 use super::tables::{RowStates, block_feature_scales, compare, compare_scores, feature_scales};
@@ -23,6 +24,7 @@ use crate::cellwise::{FeatureStats, RowModel, RowStep};
 use crate::error::Result;
 use crate::memory;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
+use crate::numeric::skewness::upper_fence;
 use crate::numeric::statistics::{chi_square_quantile, robust_scale};
 
 /// Folds of rows that are left out in turn.
@@ -81,20 +83,32 @@ pub(crate) fn resolution_floor(components: &Matrix, resolution: &[f64]) -> f64 {
 }
 
 /// Calibrates a model on the rows of a table; `candidate.cells` and `candidate.kept` are those of the model.
-pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candidate) -> Result<Calibration> {
+pub(crate) fn calibrate(
+    table: &Matrix,
+    stats: &FeatureStats,
+    candidate: &Candidate,
+    skew: bool,
+) -> Result<Calibration> {
     let model = &candidate.model;
     let (features, d) = (table.columns(), model.n_components());
     let own = compare(table, &RowStep::new(model));
     let (score_center, score_variances) = 
         score_scales(&own.scores, &candidate.kept, (&model.components, &model.variances), stats);
-    let floor = resolution_floor(&model.components, &stats.resolution);
+    let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding());
     let distances = own.distances();
     let chi = chi_square_quantile(QUANTILE.1, d).sqrt();
-    let orthogonal = |distances: &[f64]| bulk_cutoff(distances, &candidate.kept).max(floor);
-    let cutoffs = [chi, if features > d { orthogonal(&distances) } else { f64::NAN }];
+    let cutoff = |distances: &[f64]| match skew {
+        true => upper_fence(distances),
+        false => bulk_cutoff(distances, &candidate.kept),
+    };
+    let orthogonal = |distances: &[f64]| cutoff(distances).max(floor);
+    let score_distances: Vec<f64> =
+        (0..table.rows()).map(|i| score_distance(own.scores.row(i), &score_center, &score_variances)).collect();
+    let along = cutoff(&score_distances).max(chi);
+    let cutoffs = [along, if features > d { orthogonal(&distances) } else { f64::NAN }];
     let left_out = left_out_rows(table, &own, candidate, (&score_center, &score_variances))?;
     let cutoffs_new = [
-        bulk_cutoff(&left_out.score_distances, &candidate.kept).max(chi),
+        cutoff(&left_out.score_distances).max(along),
         if features > d { orthogonal(&left_out.distances).max(cutoffs[1]) } else { f64::NAN },
     ];
     // Cells are always compared with scores over usable cells, also for a model that does not clean.
@@ -105,7 +119,7 @@ pub(crate) fn calibrate(table: &Matrix, stats: &FeatureStats, candidate: &Candid
         feature_scales(table, &model.center, &model.components, &cleaned.scores, &candidate.kept, scaled);
     let mut cell_scales_new = left_out_scales(&left_out.residuals, &cleaned, &candidate.kept);
     for scales in [&mut cell_scales, &mut cell_scales_new] {
-        scales.iter_mut().zip(&stats.resolution).for_each(|(s, r)| *s = s.max(r / CELL_CUTOFF).max(TINY));
+        floor_scales(scales, stats);
     }
     Ok(Calibration { score_center, score_variances, cutoffs, cutoffs_new, cell_scales, cell_scales_new })
 }
@@ -118,6 +132,7 @@ pub(crate) fn extend(
     model: &RowModel,
     row_cutoff: f64,
     chosen: &[usize],
+    skew: bool,
 ) -> Result<Calibration> {
     let block = sample.block()?;
     let cleaning = RowModel { cleans: true, ..model.clone() };
@@ -128,16 +143,15 @@ pub(crate) fn extend(
         false => compare_scores(&block, &RowStep::new(&cleaning)),
     };
     let distances: Vec<f64> = own.iter().map(|row| row.distance).collect();
-    let floor = resolution_floor(&model.components, &sample.stats.resolution);
-    let orthogonal = bulk_cutoff(&distances, &kept).max(floor);
+    let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
+    let orthogonal = if skew { upper_fence(&distances) } else { bulk_cutoff(&distances, &kept) }.max(floor);
     let ratio = searched.cutoffs_new[1] / searched.cutoffs[1];
     let candidate = (&model.components, &model.variances[..]);
     let (score_center, score_variances) = score_scales(&scores, &kept, candidate, &sample.stats);
     let value = |row: usize, residual: f64| residual.abs() / cleaned[row].row_scale;
     let mut cell_scales =
         block_feature_scales(&block, (&model.center, &model.components), &cleaned_scores, &kept, value);
-    let resolution = &sample.stats.resolution;
-    cell_scales.iter_mut().zip(resolution).for_each(|(s, r)| *s = s.max(r / CELL_CUTOFF).max(TINY));
+    floor_scales(&mut cell_scales, &sample.stats);
     let mut ratios: Vec<f64> =
         searched.cell_scales_new.iter().zip(&searched.cell_scales).map(|(new, own)| new / own).collect();
     let middle = unsorted_median(&mut ratios).max(1.0);
@@ -153,6 +167,13 @@ pub(crate) fn extend(
         cell_scales,
         cell_scales_new,
     })
+}
+
+/// Raises scales of cells so that neither one step of the resolution nor rounding is a bad cell.
+fn floor_scales(scales: &mut [f64], stats: &FeatureStats) {
+    for (j, scale) in scales.iter_mut().enumerate() {
+        *scale = scale.max(stats.resolution[j] / CELL_CUTOFF).max(stats.rounding(j)).max(TINY);
+    }
 }
 
 /// Median and robust variance of the kept rows' scores.
@@ -201,6 +222,10 @@ fn left_out_rows(
         score_distances: (0..n).map(|i| score_distance(own.scores.row(i), score_center, score_variances)).collect(),
         residuals: Matrix::zeros(n, features),
     };
+    // A fold that leaves too few rows keeps the residuals under the model itself.
+    for i in 0..n {
+        write_residuals(table.row(i), model, own.scores.row(i), left_out.residuals.row_mut(i));
+    }
     let parts: Vec<Option<(Vec<usize>, RowModel, RowStates)>> = (0..FOLDS)
         .into_par_iter()
         .map(|part| {
@@ -235,15 +260,19 @@ fn left_out_rows(
             left_out.distances[i] = states.rows[place].distance;
             let scores: Vec<f64> = states.scores.row(place).iter().zip(&shift).map(|(s, by)| s + by).collect();
             left_out.score_distances[i] = score_distance(&scores, score_center, score_variances);
-            let residuals = left_out.residuals.row_mut(i);
-            residuals.copy_from_slice(table.row(i));
-            residuals.iter_mut().zip(&without.center).for_each(|(x, c)| *x -= c);
-            for (k, score) in states.scores.row(place).iter().enumerate() {
-                residuals.iter_mut().zip(without.components.row(k)).for_each(|(x, q)| *x -= score * q);
-            }
+            write_residuals(table.row(i), &without, states.scores.row(place), left_out.residuals.row_mut(i));
         }
     }
     Ok(left_out)
+}
+
+/// The residuals of a row for given scores.
+fn write_residuals(row: &[f64], model: &RowModel, scores: &[f64], out: &mut [f64]) {
+    out.copy_from_slice(row);
+    out.iter_mut().zip(&model.center).for_each(|(x, c)| *x -= c);
+    for (k, score) in scores.iter().enumerate() {
+        out.iter_mut().zip(model.components.row(k)).for_each(|(x, q)| *x -= score * q);
+    }
 }
 
 /// Components rotated within their span to be closest to others (orthogonal Procrustes).

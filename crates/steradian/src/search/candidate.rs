@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::concentration::{Start, concentrate};
 use super::criterion::is_better;
+use super::found_model::Candidate;
 use super::majority;
 use super::mcd::kept_by_mcd;
 use super::outlyingness::{least_outlying, mean_of};
@@ -11,7 +12,7 @@ use super::polish::{Polish, PolishStart, polish};
 use super::sample::{filled, wrapped_table};
 use super::student_steps::{KeptRows, Steps, student_steps};
 use crate::cellwise::student::kappa;
-use crate::cellwise::{CellState, FeatureStats, RowModel};
+use crate::cellwise::FeatureStats;
 use crate::config::options::Cells;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
@@ -25,29 +26,13 @@ const SCREEN_STEPS: (usize, f64) = (5, 1e-3);
 /// Advantage per feature that cleaning of cells must have.
 const CLEANING: f64 = 0.1;
 
-/// A model of the rows of a table.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub model: RowModel,
-    /// Scores of all rows.
-    pub scores: Matrix,
-    /// The support: rows near the subspace.
-    pub kept: Vec<bool>,
-    /// The states of all cells, row by row.
-    pub cells: Vec<CellState>,
-    /// The limit of the orthogonal distances of kept rows.
-    pub row_cutoff: f64,
-    /// Columns from which the next eigenproblem starts.
-    pub basis: Matrix,
-    /// The objective of the last Student steps.
-    pub objective: Vec<f64>,
-}
-
-/// What is searched for, and how.
+/// The aim and the limits of a search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SearchOptions {
     pub d: usize,
     pub cells: Cells,
+    /// True if limits are adjusted for skewed features.
+    pub skew: bool,
     /// The number of directions through pairs; `None` chooses it by the size of the table.
     pub pairs: Option<usize>,
     pub seed: u64,
@@ -82,7 +67,7 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
             kept: candidate.kept.clone(),
             scores: candidate.scores.clone(),
         };
-        polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, last: true })
+        polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, skew: options.skew, last: true })
     };
     // From the winner and from the first candidate without cleaning, which wins where it costs nothing.
     let mut plans = vec![(best, cleans)];
@@ -116,7 +101,7 @@ fn candidates(
     let extra = EXTRA.min(features.saturating_sub(d) / 4).min(spare);
     let half = least_outlying(start, d + extra, stats, options.pairs, options.seed)?;
     let sizes = if extra > 0 { vec![d, d + extra] } else { vec![d] };
-    let rounds = Polish { rounds: ROUNDS.0, cleans, last: false };
+    let rounds = Polish { rounds: ROUNDS.0, cleans, skew: options.skew, last: false };
     sizes
         .into_par_iter()
         .map(|size| {

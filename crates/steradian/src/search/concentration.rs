@@ -6,6 +6,7 @@ use crate::cellwise::features::TINY;
 use crate::cellwise::vectors::{row_products, square_norm};
 use crate::error::Result;
 use crate::numeric::linalg::Matrix;
+use crate::numeric::skewness::upper_fence;
 use crate::numeric::statistics::shortest_window;
 
 /// Concentration steps.
@@ -25,6 +26,12 @@ pub(crate) fn distance_limit(distances: &[f64], h: usize) -> f64 {
     let powers: Vec<f64> = distances.iter().map(|t| t.powf(2.0 / 3.0)).collect();
     let half = shortest_window(powers, h);
     (half.location + KEPT * half.scale).powf(1.5)
+}
+
+/// The limit of distances of kept rows: [`distance_limit`], or for skewed features the fence of the adjusted boxplot; at least `floor`.
+pub(crate) fn kept_limit(distances: &[f64], h: usize, skew: bool, floor: f64) -> f64 {
+    let limit = if skew { upper_fence(distances) } else { distance_limit(distances, h) };
+    limit.max(floor)
 }
 
 /// Steps from h rows: their mean and components, then the h rows of least distance to these.
@@ -54,10 +61,27 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<St
         if step == STEPS {
             let distances: Vec<f64> = squares.iter().map(|s| s.sqrt()).collect();
             let limit = distance_limit(&distances, h);
-            return Ok(Start { components, kept: distances.iter().map(|t| *t <= limit).collect() });
+            let mut kept: Vec<bool> = distances.iter().map(|t| *t <= limit).collect();
+            if kept.iter().filter(|kept| **kept).count() < h {
+                smallest(&distances, h).into_iter().for_each(|i| kept[i] = true);
+            }
+            return Ok(Start { components, kept });
         }
         half = smallest(&squares, h);
         basis = Some(found.vectors);
         step += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_far_distance_is_beyond_the_limit() {
+        let mut distances: Vec<f64> = (0..40).map(|i| 1.0 + 0.01 * f64::from(i)).collect();
+        distances.push(9.0);
+        let limit = distance_limit(&distances, 21);
+        assert!(distances[..40].iter().all(|t| *t <= limit) && distances[40] > limit, "{limit}");
     }
 }

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
+use super::found_model::Candidate;
 use super::sample::Sample;
 use crate::cellwise::RowModel;
 use crate::cellwise::features::{TINY, wrapped};

@@ -6,11 +6,15 @@
 
 pub(crate) mod calibration;
 pub(crate) mod candidate;
+pub(crate) mod component_count;
 pub(crate) mod concentration;
 pub(crate) mod criterion;
 pub(crate) mod extension;
+pub(crate) mod found_model;
 #[cfg(test)]
 mod golden;
+#[cfg(test)]
+mod laws;
 pub(crate) mod leading;
 pub(crate) mod mcd;
 pub(crate) mod outlyingness;
@@ -19,6 +23,7 @@ pub(crate) mod sample;
 pub(crate) mod student_steps;
 pub(crate) mod tables;
 
-pub(crate) use candidate::{Candidate, search};
+pub(crate) use candidate::search;
+pub(crate) use found_model::Candidate;
 pub(crate) use crate::screen::outlyingness::majority;
 pub(crate) use sample::Sample;

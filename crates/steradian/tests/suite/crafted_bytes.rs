@@ -1,6 +1,7 @@
 //! Crafted bytes of jobs, partial results and models: each is rejected with an error, before memory is allocated for
 //! sizes that are not there and before a pass reads rows.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -8,7 +9,10 @@ use serde_json::{Value, json};
 
 use crate::common::{TestRandom, fit, message_of, source};
 use steradian::config::Weighting;
-use steradian::folds::{ColumnMeans, DigitCounts, Scatter, SelectColumns, WeightedRows};
+use steradian::folds::{
+    ColumnMeans, DigitCounts, MomentProduct, RobustMoments, RowWeighting, Scatter, SelectColumns, WeightedRows,
+};
+use steradian::model::RowModel;
 use steradian::remote::{Job, PartialResult};
 use steradian::{Center, Config, Error, Local, Matrix, Method, Model};
 
@@ -91,6 +95,57 @@ fn a_job_of_many_or_unordered_steps_is_rejected() {
     expect(&rejection(&job_bytes(&vec![ViewStep::Map(Map::Scale(vec![f64::NAN; 3]))], "mean", &fold)), "scale");
     let whole = job_bytes(&vec![ViewStep::Map(Map::Scale(vec![2.0; 3])), ViewStep::Select(vec![0, 2])], "mean", &fold);
     Job::from_bytes(&whole).unwrap().sum(&source(&rows()), 0, &Local::new(1).unwrap()).unwrap();
+}
+
+#[test]
+fn a_job_whose_row_model_is_inconsistent_is_rejected() {
+    let good = || crate::common::row_model(1, FEATURES, 2);
+    let student = |kappa: f64, row_cutoff: f64| RowWeighting::Student { kappa, row_cutoff };
+    let runner = Local::new(1).unwrap();
+    let run = |model: &RowModel, weighting, product: MomentProduct<'_>| {
+        let fold = RobustMoments::new(model, weighting, product).with_support();
+        let bytes = Job::new(&fold).unwrap().to_bytes().unwrap();
+        Job::from_bytes(&bytes).and_then(|job| job.sum(&source(&rows()), 0, &runner).map(drop))
+    };
+    let usual = student(0.5, 9.0);
+    run(&good(), usual, MomentProduct::Scatter).unwrap();
+    let broken: [(&str, fn(&mut RowModel)); 14] = [
+        ("the center", |m| m.center.push(0.0)),
+        ("the center", |m| m.center[1] = f64::NAN),
+        ("the components", |m| m.components[(0, 1)] = f64::INFINITY),
+        ("the variances", |m| m.variances.truncate(1)),
+        ("the variances", |m| m.variances[0] = f64::NAN),
+        ("the limits", |m| m.limits[2] = f64::NAN),
+        ("a scale is not above 0", |m| m.limits[0] = 0.0),
+        ("a scale is not above 0", |m| m.scale[0] = -1.0),
+        ("the locations", |m| m.location.truncate(1)),
+        ("noise", |m| m.noise = 0.0),
+        ("noise", |m| m.noise = f64::NAN),
+        ("does not exist", |m| m.scale_features = vec![FEATURES]),
+        ("components of", |m| (m.components, m.variances) = (Matrix::zeros(0, FEATURES), Vec::new())),
+        ("the rows of the components", |m| m.components = Matrix::zeros(2, FEATURES + 1)),
+    ];
+    for (words, change) in broken {
+        let mut model = good();
+        change(&mut model);
+        expect(&run(&model, usual, MomentProduct::Scatter).expect_err(words), words);
+    }
+    for weighting in [student(0.0, 1.0), student(2.0, 1.0), student(f64::NAN, 1.0), student(0.5, f64::NAN)] {
+        expect(&run(&good(), weighting, MomentProduct::None).expect_err("weights"), "weights of factor");
+    }
+    for basis in [Matrix::zeros(FEATURES + 1, 2), Matrix::from_vec(FEATURES, 1, vec![f64::NAN; 3]), Matrix::zeros(FEATURES, 0)] {
+        let error = run(&good(), usual, MomentProduct::Basis(Cow::Owned(basis))).expect_err("basis");
+        expect(&error, "the basis");
+    }
+    // Truncated sums.
+    let model = good();
+    let fold = RobustMoments::new(&model, usual, MomentProduct::Scatter).with_support();
+    let job = Job::new(&fold).unwrap();
+    let whole = job.sum(&source(&rows()), 0, &runner).unwrap().to_bytes().unwrap();
+    for length in 0..whole.len() {
+        let cut = PartialResult::from_bytes(&whole[..length]).and_then(|part| job.finish(&fold, &part, 4).map(drop));
+        assert!(cut.is_err(), "{length} of {} bytes", whole.len());
+    }
 }
 
 /// The bytes of a partial result of a job with another state.
@@ -270,8 +325,25 @@ fn tampered_models_are_rejected_when_they_are_read() {
     assert!(file().read().unwrap() == cells, "an unchanged file is read");
     file().first("scale", 0.0).rejected("`scale`");
     file().first("scale", f64::NAN).rejected("`scale`");
-    file().first("cell_limits", f64::NAN).rejected("`cell_limits`");
+    for array in ["cell_limits", "cell_spread", "cell_scales", "cell_scales_new", "score_variance"] {
+        for value in [f64::NAN, f64::INFINITY, 0.0, -1.0] {
+            file().first(array, value).rejected(&format!("`{array}`"));
+        }
+    }
+    for array in ["cell_location", "score_center"] {
+        file().first(array, f64::NAN).rejected(&format!("`{array}`"));
+        file().first(array, f64::INFINITY).rejected(&format!("`{array}`"));
+    }
+    file().first("cutoffs_new", -1.0).rejected("`cutoffs_new`");
+    for (array, shape) in [("cell_scales", 5), ("score_center", 3), ("cutoffs_new", 1)] {
+        file().shaped(array, &[shape]).rejected(&format!("`{array}`"));
+    }
+    for value in [json!(0.0), json!(-2.0)] {
+        file().set("/noise_variance", value).rejected("");
+    }
+    file().set("/cleans", json!(null)).rejected("`cleans`");
     file().set("/cleaned_fraction", json!(1.5)).rejected("cleaned_fraction");
+    file().set("/cleaned_fraction", json!(null)).rejected("cleaned_fraction");
     // A file of format 1 with an array under a name of format 2: both would have one name when it is written again.
     let former = format!("{}/tests/data/format1/given.safetensors", env!("CARGO_MANIFEST_DIR"));
     let mut file = Tampered::of_bytes(&std::fs::read(former).unwrap());

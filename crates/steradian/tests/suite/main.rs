@@ -1,5 +1,6 @@
 //! Tests of the library through its public interface, in one binary, so that dependencies are linked once.
 
+mod cellwise;
 mod certificate;
 mod certificates;
 mod changing;

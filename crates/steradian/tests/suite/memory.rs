@@ -3,10 +3,10 @@
 //!
 //! `STERADIAN_MEMORY_GRID=full` runs larger shapes, all numbers of threads and all combinations; it takes minutes.
 
-use crate::common::{alone, threads_of_process, wait_for_threads};
+use crate::common::{alone, solvers, threads_of_process, wait_for_threads};
 use crate::plan::{HEAP, samples};
 use steradian::model::CutoffKind;
-use steradian::config::{Angle, Cone, Loss, PivotSearch, Scaling, Screen};
+use steradian::config::{Angle, Cone, PivotSearch, Scaling, Screen};
 use steradian::data::BlockElement;
 use steradian::{Center, ComponentCount, Config, Error, Local, Method, Plan, SliceSource, Solver};
 
@@ -26,7 +26,6 @@ fn configs() -> Vec<(Config, &'static str)> {
     let cone = |cone: Cone| Config::new(Method::Tae, 2).with_screen(Screen::Cone(cone));
     configs.push((Config::new(Method::Ae, 2).with_center(Center::Median), "median"));
     configs.push((Config::new(Method::Ae, 2).with_scaling(Scaling::Mad), "scaled"));
-    configs.push((Config::new(Method::Angular, 2).with_loss(Loss::Sine), "sines"));
     configs.push((cone(Cone { pivot_search: PivotSearch::Elimination, ..Cone::default() }), "elimination"));
     configs.push((cone(Cone { max_angle: Angle::Auto, recenter: true, ..Cone::default() }), "automatic angle"));
     configs.push((Config::new(Method::Angular, ComponentCount::VarianceFraction(0.6)), "fraction"));
@@ -88,7 +87,10 @@ impl Grid {
         };
         let free = plan(config, threads).unwrap();
         measure(config, &free);
-        let limited = config.clone().with_memory_limit(least).with_solver(free.solver);
+        let mut limited = config.clone().with_memory_limit(least);
+        if !config.method().is_cellwise() {
+            limited = limited.with_solver(free.solver);
+        }
         let narrow = plan(&limited, threads).unwrap();
         assert!(narrow.peak_memory_bytes <= least && narrow.threads <= threads, "{what}: {narrow:?}");
         if narrow.threads < threads {
@@ -122,12 +124,15 @@ fn a_fit_takes_the_memory_of_its_plan() {
         for (k, (base, note)) in configs().into_iter().enumerate() {
             let tall = n > 20_000;
             let pairs = base.method() == Method::Tae && note != "elimination";
-            let long = matches!(base.method(), Method::Cells) || note == "automatic angle" || note == "fraction";
-            let short = matches!(base.method(), Method::Robust | Method::Pca) && note.is_empty() || note == "sines";
+            let long = note == "automatic angle" || note == "fraction";
+            let short = matches!(base.method(), Method::Robust | Method::Pca) && note.is_empty();
             if tall && (pairs || long || !full() && !short) || (long && !full() && features < 1000) {
                 continue;
             }
             for (s, solver) in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov].into_iter().enumerate() {
+                if base.method().is_cellwise() && solver != Solver::Auto {
+                    continue;
+                }
                 if (solver == Solver::Scatter && features > 3000) || (solver == Solver::Gram && n > 3000) {
                     continue;
                 }
@@ -170,7 +175,7 @@ fn every_step_runs_on_the_threads_of_the_runner() {
     let runner = Local::new(3).unwrap();
     let before = threads_of_process();
     for (base, _) in configs() {
-        for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
+        for &solver in solvers(base.method()) {
             let model = steradian::fit(&base.clone().with_solver(solver), &source, &runner).unwrap();
             model.transform(&source, &runner).unwrap();
             model.reconstruct(&source, &runner).unwrap();

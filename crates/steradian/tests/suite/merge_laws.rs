@@ -1,14 +1,16 @@
 //! Merges of partial results: bitwise identical for any number of threads and any cut on the grid; rounding off the
 //! grid.
 
-use crate::common::{TestRandom, difference, fit, source};
+use std::borrow::Cow;
+
+use crate::common::{TestRandom, difference, fit, row_model, solvers, source};
 use proptest::prelude::*;
 use steradian::config::{Cone, Missing, Screen, Weighting};
 use steradian::data::{Element, ElementType};
 use steradian::engine::{Fold, Forest, Grid, Runner};
 use steradian::folds::{
-    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DataCheck, OperatorProduct, Precision,
-    Scatter, SelectRows, SpatialGradient, WeightedRows,
+    AnchorCounts, Anchors, Coefficients, ColumnMeans, ConePredicate, ConeSizes, DataCheck, MomentProduct,
+    OperatorProduct, Precision, RobustMoments, RowWeighting, Scatter, SelectRows, SpatialGradient, WeightedRows,
 };
 use steradian::{Center, Config, Local, Matrix, Method, SliceSource, Solver, Source};
 
@@ -22,9 +24,11 @@ fn all_models<T: Element + steradian::data::BlockElement>(
     let source = SliceSource::new(data, n, features).unwrap();
     let mut models = Vec::new();
     for solver in [Solver::Auto, Solver::Scatter, Solver::Gram, Solver::Krylov] {
-        for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
-            let mut config = Config::new(method, 3);
-            config = config.with_solver(solver);
+        for method in Method::ALL {
+            if method.is_cellwise() && solver != Solver::Auto {
+                continue;
+            }
+            let config = Config::new(method, 3).with_solver(solver);
             models.push(fit(&config, &source, threads).unwrap().to_bytes().unwrap());
         }
         let mut config = Config::new(Method::Tae, 2);
@@ -58,10 +62,9 @@ fn models_are_byte_identical_for_1_2_and_7_threads() {
                 assert!(all_models(&bytes, n, features, 1) == all_models(&bytes, n, features, threads), "u8");
                 continue;
             }
-            for method in [Method::Ae, Method::Tae, Method::Angular, Method::Pca, Method::Robust] {
-                for solver in [Solver::Gram, Solver::Krylov] {
-                    let mut config = Config::new(method, 3);
-                    config = config.with_solver(solver);
+            for method in Method::ALL {
+                for &solver in solvers(method).iter().filter(|solver| **solver != Solver::Scatter) {
+                    let config = Config::new(method, 3).with_solver(solver);
                     let source = SliceSource::new(&bytes, n, features).unwrap();
                     let bytes = |threads| fit(&config, &source, threads).unwrap().to_bytes().unwrap();
                     assert!(bytes(1) == bytes(threads), "{method:?} {solver:?} at {threads} threads");
@@ -118,6 +121,14 @@ proptest! {
         let candidates: Vec<bool> = (0..n).map(|i| i % 3 != 1).collect();
         prop_assert!(same(&AnchorCounts::new(&rule, &anchors, &candidates), &source, cut));
         prop_assert!(same(&ConeSizes::new(&rule, &anchors), &source, cut));
+        let model = row_model(seed, 7, 2);
+        for product in [MomentProduct::None, MomentProduct::Scatter, MomentProduct::Basis(Cow::Borrowed(&w))] {
+            let student = RowWeighting::Student { kappa: 0.5, row_cutoff: 40.0 };
+            for weighting in [RowWeighting::Uniform, student] {
+                let moments = RobustMoments::new(&model, weighting, product.clone()).with_support();
+                prop_assert!(same(&moments, &source, cut) && same(&moments, &incomplete, cut));
+            }
+        }
     }
 
     #[test]

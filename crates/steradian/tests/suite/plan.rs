@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{alone, threads_of_process, wait_for_threads};
-use steradian::config::{Loss, Scaling};
+use steradian::config::Scaling;
 use steradian::data::{BlockElement, ElementType};
 use steradian::{Center, ComponentCount, Config, Local, Method, Plan, SliceSource, Solver};
 
@@ -48,18 +48,13 @@ struct Measured {
 
 /// Known deviations of passes and bytes from the plan, which are defects of the plan.
 fn known_deviations(config: &Config, element: ElementType, solver: Solver) -> [bool; 2] {
-    let robust = config.method() == Method::Robust;
-    let integer = !element.is_float();
-    // The search for the number of components takes 212 to 383 passes, planned are 67; a variance fraction may take
-    // more than two fits.
-    let search = robust && config.n_components() == ComponentCount::Auto;
-    let fraction = robust && matches!(config.n_components(), ComponentCount::VarianceFraction(_));
+    // A search for the number of components takes more fits than planned, and a variance fraction may.
+    let counted = matches!(config.n_components(), ComponentCount::Count(_));
+    let search = config.method().is_cellwise() && !counted;
     // Plans count the bytes of integers as stored, fits count them as converted; and plans of methods that fit more
     // than once count pair passes as if each sample were read once.
-    let converted = integer && (config.scaling() != Scaling::None || config.method() == Method::Cells);
-    let rounds = robust || config.method() == Method::Cells || config.loss() == Loss::Sine;
-    let by_fraction = matches!(config.n_components(), ComponentCount::VarianceFraction(_));
-    [search || fraction, search || fraction || converted || ((rounds || by_fraction) && solver == Solver::Gram)]
+    let converted = !element.is_float() && config.scaling() != Scaling::None;
+    [search, search || converted || (!counted && solver == Solver::Gram)]
 }
 
 /// One fit and its plan.
@@ -89,7 +84,7 @@ fn fit<T: BlockElement>(data: &[T], (n, features): (usize, usize), config: &Conf
         known_deviations: known_deviations(config, T::TYPE, plan.solver),
         iterates: plan.solver == Solver::Krylov
             || config.center() == &Center::SpatialMedian
-            || config.method() == Method::Cells,
+            || config.method().is_cellwise(),
         planned: [plan.passes as f64, plan.bytes_read as f64, plan.peak_memory_bytes as f64],
         found: [model.report.passes as f64, read as f64, peak as f64],
     }
@@ -105,7 +100,6 @@ fn configs() -> Vec<(Config, &'static str)> {
     configs.push((robust(ComponentCount::Count(5)).with_scaling(Scaling::Mad), "scaled"));
     configs.push((Config::new(Method::Ae, 5).with_scaling(Scaling::Mad), "scaled"));
     configs.push((Config::new(Method::Ae, 5).with_center(Center::Median), "median"));
-    configs.push((Config::new(Method::Angular, 5).with_loss(Loss::Sine), "sines"));
     configs
 }
 
@@ -122,7 +116,7 @@ fn the_plan_matches_the_fit() {
         let bytes = samples(n, features, byte);
         let single = samples(n, features, |x| x as f32);
         for (mut config, note) in configs() {
-            let once = note.is_empty() && !matches!(config.method(), Method::Robust | Method::Cells);
+            let once = note.is_empty() && !config.method().is_cellwise();
             if once == small {
                 continue;
             }
@@ -130,10 +124,7 @@ fn the_plan_matches_the_fit() {
                 if (solver == Solver::Scatter && features > 3000) || (solver == Solver::Gram && n > 2000) {
                     continue;
                 }
-                if small
-                    && solver != Solver::Auto
-                    && (config.method() == Method::Cells || config.method() == Method::Robust && !note.is_empty())
-                {
+                if config.method().is_cellwise() && solver != Solver::Auto {
                     continue;
                 }
                 config = config.with_solver(solver);

@@ -2,11 +2,13 @@
 
 use crate::common::{TestRandom, difference, fit, message_of, orthonormalize, sine, source};
 use proptest::prelude::*;
-use steradian::model::CutoffKind;
-use steradian::config::{Cells, Loss, Outlyingness, Scaling, Screen};
+use steradian::config::{Cells, Cone, Loss, Outlyingness, Scaling, Screen, Weighting};
 use steradian::data::{BlockElement, Element};
-use steradian::model::Flag;
-use steradian::{ComponentCount, Config, Error, Local, Matrix, Method, SliceSource, Solver, Source};
+use steradian::model::{CellFlag, CutoffKind, Flag};
+use steradian::{Center, ComponentCount, Config, Error, Local, Matrix, Method, SliceSource, Solver, Source};
+
+/// The methods that estimate from usable cells.
+const CELLWISE: [Method; 3] = [Method::Robust, Method::Cells, Method::Rows];
 
 /// Samples of a plane with noise, the last `outliers` of them in a cluster at about ten times the distance of the
 /// farthest other samples. (At a third of that distance, projection directions through pairs of the cluster can make it
@@ -29,20 +31,19 @@ fn clustered(seed: u64, n: usize, features: usize, outliers: usize) -> (Matrix, 
     (contaminated, clean, plane)
 }
 
-fn given_pairs(n: usize, seed: u64) -> Vec<[usize; 2]> {
+/// The order of 0..n after random swaps.
+fn random_order(seed: u64, n: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
     let mut numbers = TestRandom::new(seed);
-    (0..60)
-        .map(|_| {
-            let i = numbers.next() as usize % n;
-            [i, (i + 1 + numbers.next() as usize % (n - 1)) % n]
-        })
-        .collect()
+    for i in (1..n).rev() {
+        order.swap(i, numbers.next() as usize % (i + 1));
+    }
+    order
 }
 
 fn with_pairs(pairs: Vec<[usize; 2]>) -> Config {
-    let mut config = Config::new(Method::Robust, 2);
-    config = config.with_screen(Screen::Outlyingness(Outlyingness { pairs: Some(pairs), ..Outlyingness::default() }));
-    config
+    let screen = Outlyingness { pairs: Some(pairs), ..Outlyingness::default() };
+    Config::new(Method::Robust, 2).with_screen(Screen::Outlyingness(screen))
 }
 
 proptest! {
@@ -71,29 +72,46 @@ proptest! {
     }
 
     #[test]
-    fn rows_in_another_order_with_their_pairs_give_the_same_model(seed in any::<u64>(), n in 20usize..70) {
-        let x = TestRandom::new(seed).samples(n, 6, 2);
-        let pairs = given_pairs(n, seed ^ 1);
-        let mut order: Vec<usize> = (0..n).collect();
-        let mut numbers = TestRandom::new(seed ^ 2);
-        for i in (1..n).rev() {
-            order.swap(i, numbers.next() as usize % (i + 1));
-        }
+    fn rows_in_another_order_give_the_same_model(seed in any::<u64>(), n in 20usize..70) {
+        let (x, ..) = clustered(seed, n, 6, n / 5);
+        let order = random_order(seed ^ 2, n);
         let shuffled = Matrix::from_vec(n, 6, order.iter().flat_map(|&i| x.row(i).to_vec()).collect());
-        let place = |sample: usize| order.iter().position(|&i| i == sample).unwrap();
-        let moved = pairs.iter().map(|pair| pair.map(place)).collect();
-        let a = fit(&with_pairs(pairs), &source(&x), 1).unwrap();
-        let b = fit(&with_pairs(moved), &source(&shuffled), 1).unwrap();
-        prop_assert!((0..n).all(|i| b.report.support[i] == a.report.support[order[i]]));
-        prop_assert!(difference(&a.subspace.center, &b.subspace.center) < 1e-7);
-        prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-7);
+        for method in CELLWISE {
+            let config = Config::new(method, 2);
+            let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&shuffled), 1).unwrap());
+            prop_assert!((0..n).all(|i| b.report.support[i] == a.report.support[order[i]]));
+            prop_assert!(difference(&a.subspace.center, &b.subspace.center) < 1e-7);
+            prop_assert!(sine(&a.subspace.components, &b.subspace.components) < 1e-7);
+            prop_assert!(difference(&a.diagnostics.cutoffs, &b.diagnostics.cutoffs) < 1e-7);
+        }
+    }
+
+    #[test]
+    fn features_in_another_order_permute_the_model(seed in any::<u64>(), n in 20usize..70, features in 4usize..14) {
+        let (mut x, ..) = clustered(seed, n, features, n / 5);
+        let order = random_order(seed ^ 2, features);
+        for cell in (0..n * features).filter(|cell| (cell * 7 + seed as usize % 31) % 29 == 0) {
+            x.data_mut()[cell] = f64::NAN;
+        }
+        let permute = |row: &[f64]| order.iter().map(|&j| row[j]).collect::<Vec<f64>>();
+        let moved = Matrix::from_vec(n, features, (0..n).flat_map(|i| permute(x.row(i))).collect());
+        for method in CELLWISE {
+            let config = Config::new(method, 2);
+            let (a, b) = (fit(&config, &source(&x), 1).unwrap(), fit(&config, &source(&moved), 1).unwrap());
+            prop_assert_eq!(&a.report.support, &b.report.support);
+            prop_assert!(difference(&permute(&a.subspace.center), &b.subspace.center) < 1e-7);
+            let components = Matrix::from_vec(2, features, (0..2).flat_map(|k| permute(a.subspace.components.row(k))).collect());
+            prop_assert!(sine(&components, &b.subspace.components) < 1e-7);
+            let (own, other) = (a.diagnostics.cellwise.unwrap(), b.diagnostics.cellwise.unwrap());
+            prop_assert!(difference(&permute(&own.cell_scales), &other.cell_scales) < 1e-7);
+        }
     }
 
     #[test]
     fn shift_and_scale_move_the_model_with_the_data(seed in any::<u64>(), factor in 1e-3f64..1e3, shift in -50.0f64..50.0) {
         let (x, ..) = clustered(seed, 60, 7, 15);
         let moved = Matrix::from_vec(60, 7, x.data().iter().map(|v| factor * v + shift).collect());
-        for method in [Method::Robust, Method::Cells] {
+        for method in CELLWISE {
             let a = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
             let b = fit(&Config::new(method, 2), &source(&moved), 1).unwrap();
             prop_assert_eq!(&a.report.support, &b.report.support);
@@ -110,7 +128,7 @@ proptest! {
         let (mut x, _, plane) = clustered(seed, n, 5, 0);
         let others = Matrix::from_vec(n - 1, 5, [&x.data()[..at * 5], &x.data()[(at + 1) * 5..]].concat());
         (0..5).for_each(|j| x[(at, j)] = 1e12 * (1.0 + j as f64));
-        for method in [Method::Robust, Method::Cells] {
+        for method in CELLWISE {
             let config = Config::new(method, 2);
             let without = fit(&config, &source(&others), 1).unwrap();
             let model = fit(&config, &source(&x), 1).unwrap();
@@ -118,41 +136,73 @@ proptest! {
             // It has no influence if the support of the other samples is equal; else a few of them enter or leave it.
             let (apart, off) = (sine(&model.subspace.components, &without.subspace.components), sine(&model.subspace.components, &plane));
             let same = (0..n).filter(|&i| i != at).map(|i| model.report.support[i]).eq(without.report.support.iter().copied());
-            if same && method == Method::Robust {
-                prop_assert!(apart < 1e-5 && difference(&model.subspace.center, &without.subspace.center) < 1e-5, "{}", apart);
+            if same && method == Method::Rows {
+                prop_assert!(apart < 1e-2 && difference(&model.subspace.center, &without.subspace.center) < 1e-2, "{}", apart);
             }
             prop_assert!(apart < 0.25 && off < 0.25, "{} from the fit without it, {} from the plane", apart, off);
             prop_assert!(difference(&model.subspace.center, &without.subspace.center) < 1.0);
         }
     }
 
+    /// Of the last Student steps on a small table, and of the passes over a large one.
     #[test]
-    fn the_sum_of_sines_never_increases(seed in any::<u64>(), n in 20usize..80, features in 3usize..30) {
-        let x = TestRandom::new(seed).samples(n, features, 2);
-        let mut config = Config::new(Method::Angular, 2);
-        config = config.with_loss(Loss::Sine);
-        for solver in [Solver::Scatter, Solver::Gram, Solver::Krylov] {
-            config = config.with_solver(solver);
-            let objective = fit(&config, &source(&x), 1).unwrap().report.objective;
-            prop_assert_eq!(objective.len(), 6);
-            prop_assert!(objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-6)), "{:?}", objective);
+    fn the_objective_never_rises(seed in any::<u64>(), n in 20usize..80, features in 3usize..30, large in any::<bool>()) {
+        let n = if large { 20 * n + 1500 } else { n };
+        let (mut x, ..) = clustered(seed, n, features, n / 10);
+        let mut numbers = TestRandom::new(seed ^ 3);
+        for cell in x.data_mut() {
+            match numbers.uniform() {
+                u if u < 0.05 => *cell = f64::NAN,
+                u if u < 0.08 => *cell += 40.0,
+                _ => {}
+            }
+        }
+        for method in CELLWISE {
+            let objective = fit(&Config::new(method, 2), &source(&x), 1).unwrap().report.objective;
+            prop_assert!(!objective.is_empty());
+            prop_assert!(objective.windows(2).all(|w| w[1] <= w[0] + 1e-9 * w[0].abs()), "{:?}", objective);
         }
     }
 }
 
+/// Two rows more than a search takes: it is then on a sample, and passes over all rows follow.
 #[test]
-fn solvers_agree_on_the_robust_method() {
-    let (x, ..) = clustered(3, 90, 12, 20);
-    let model = |solver| {
-        let config = Config::new(Method::Robust, 2).with_solver(solver).with_tolerance(1e-10);
-        fit(&config, &source(&x), 2).unwrap()
-    };
-    let scatter = model(Solver::Scatter);
-    for solver in [Solver::Gram, Solver::Krylov] {
-        let other = model(solver);
-        assert_eq!(scatter.report.support, other.report.support);
-        assert!(sine(&scatter.subspace.components, &other.subspace.components) < 1e-6, "{}", solver.name());
+fn passes_over_all_rows_give_the_model_of_a_search_on_all_rows() {
+    for (features, method) in [(12, Method::Robust), (12, Method::Rows), (40, Method::Cells)] {
+        let (x, ..) = clustered(3, 1502, features, 0);
+        let mut bad = x.clone();
+        for i in (0..1500).step_by(6) {
+            bad.row_mut(i).iter_mut().step_by(3).for_each(|v| *v += 70.0);
+        }
+        let within = Matrix::from_vec(1500, features, bad.data()[..1500 * features].to_vec());
+        let config = Config::new(method, 2);
+        let (complete, sampled) = (fit(&config, &source(&within), 2).unwrap(), fit(&config, &source(&bad), 2).unwrap());
+        assert!(sampled.report.passes > complete.report.passes, "{} passes", sampled.report.passes);
+        let apart = sine(&complete.subspace.components, &sampled.subspace.components);
+        assert!(apart < 5e-3, "{} {features}: {apart}", method.name());
+        assert!(difference(&complete.subspace.center, &sampled.subspace.center) < 0.05);
+        for (a, b) in complete.diagnostics.explained_variance.iter().zip(&sampled.diagnostics.explained_variance) {
+            assert!((a / b - 1.0).abs() < 0.03, "{a} {b}");
+        }
+        let differ = complete.report.support.iter().zip(&sampled.report.support).filter(|(a, b)| a != b).count();
+        assert!(differ < 30, "{differ} rows differ in the support");
     }
+}
+
+/// With 512 features the last eigenproblem is that of a matrix, with more it is solved by passes.
+#[test]
+fn the_last_eigenproblem_is_the_same_by_a_matrix_and_by_passes() {
+    let (n, features) = (120, 512);
+    let (x, ..) = clustered(4, n, features, 20);
+    let wide = Matrix::from_vec(n, features + 1, (0..n).flat_map(|i| [x.row(i), &[1.0]].concat()).collect());
+    let config = Config::new(Method::Rows, 2);
+    let (narrow, wide) = (fit(&config, &source(&x), 2).unwrap(), fit(&config, &source(&wide), 2).unwrap());
+    assert_eq!((narrow.report.solver, wide.report.solver), (Solver::Scatter, Solver::Krylov));
+    let components = Matrix::from_vec(2, features, (0..2).flat_map(|k| wide.subspace.components.row(k)[..features].to_vec()).collect());
+    // The factor of the residuals depends on the number of features.
+    assert!(sine(&components, &narrow.subspace.components) < 5e-3, "{}", sine(&components, &narrow.subspace.components));
+    assert!((0..2).all(|k| wide.subspace.components[(k, features)].abs() < 1e-6));
+    assert_eq!(narrow.report.support, wide.report.support);
 }
 
 /// Integers as in images: a plane with noise, and a distant cluster.
@@ -169,34 +219,6 @@ fn bytes(seed: u64, n: usize, features: usize, outliers: usize) -> Vec<u8> {
     data
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
-
-    /// Rounds on the Gram matrix and rounds by passes give the same result.
-    #[test]
-    fn gram_and_pass_backends_agree(seed in 0..u64::MAX - 1, n in 40usize..300, d in 1usize..3) {
-        let (features, outliers) = (400, n / 4);
-        let data = bytes(seed, n, features, outliers);
-        let source = SliceSource::new(&data, n, features).unwrap();
-        let by = |solver| fit(&Config::new(Method::Robust, d).with_solver(solver), &source, 2).unwrap();
-        let (within, passes) = (by(Solver::Gram), by(Solver::Krylov));
-        prop_assert_eq!(&within.report.support, &passes.report.support);
-        prop_assert!(within.report.support[n - outliers..].iter().all(|k| !k), "outliers are in the support");
-        prop_assert!(within.report.passes < 6, "{} passes", within.report.passes);
-        prop_assert!(difference(&within.subspace.center, &passes.subspace.center) < 1e-4);
-        // Each subspace is certified for its own weights, which follow from approximate steps with a tolerance of 1e-3.
-        let apart = sine(&within.subspace.components, &passes.subspace.components);
-        prop_assert!(apart < 1e-3, "{} {} {}", apart, within.report.certificate.sine_bound, passes.report.certificate.sine_bound);
-        for (a, b) in within.report.objective.iter().zip(&passes.report.objective) {
-            prop_assert!((a - b).abs() < 1e-3 * a, "{:?} {:?}", within.report.objective, passes.report.objective);
-        }
-        // The last sum is computed by a pass in f32.
-        prop_assert!(within.report.objective.windows(2).all(|w| w[1] <= w[0] * (1.0 + 1e-5)), "{:?}", within.report.objective);
-        let cutoffs = within.diagnostics.cutoffs.iter().zip(&passes.diagnostics.cutoffs);
-        prop_assert!(cutoffs.clone().all(|(a, b)| (a - b).abs() < 1e-3 * b), "{:?}", cutoffs);
-    }
-}
-
 #[test]
 fn models_of_all_methods_are_byte_identical_for_any_number_of_threads() {
     let (x, ..) = clustered(5, 700, 9, 200);
@@ -211,7 +233,7 @@ fn models_of_all_methods_are_byte_identical_for_any_number_of_threads() {
 fn equals_f64<T: BlockElement + Element>(data: &[T], n: usize) {
     let as_f64: Vec<f64> = data.iter().map(|x| x.widen()).collect();
     let features = data.len() / n;
-    for method in [Method::Robust, Method::Cells] {
+    for method in CELLWISE {
         let config = Config::new(method, 2);
         let narrow = fit(&config, &SliceSource::new(data, n, features).unwrap(), 1).unwrap();
         let wide = fit(&config, &SliceSource::new(&as_f64, n, features).unwrap(), 1).unwrap();
@@ -242,27 +264,22 @@ fn every_element_type_gives_the_same_model() {
     equals_f64(&bytes(8, n, 10, 20), n);
 }
 
+/// Most samples are in a plane exactly: it is found, and rows outside are outliers.
 #[test]
-fn a_hyperplane_with_most_samples_is_found_and_reported() {
+fn a_plane_with_most_samples_is_found() {
     let mut numbers = TestRandom::new(4);
     let n = 40;
-    let mut x = Matrix::zeros(n, 3);
-    for i in 0..n {
-        (0..3).for_each(|j| x[(i, j)] = numbers.normal());
-        if i < 30 {
-            x[(i, 2)] = 0.0;
-        }
+    let mut x = numbers.matrix(n, 3);
+    (0..30).for_each(|i| x[(i, 2)] = 0.0);
+    for method in CELLWISE {
+        let model = fit(&Config::new(method, 2), &source(&x), 1).unwrap();
+        assert!((0..2).all(|k| model.subspace.components[(k, 2)].abs() < 1e-9), "{}", method.name());
+        assert!(model.report.support[..30].iter().all(|&k| k), "{}", method.name());
+        assert!(model.report.support[30..].iter().all(|&k| !k), "{}: {:?}", method.name(), model.report.support);
+        let found = model.diagnose(&source(&x), &Local::new(1).unwrap(), CutoffKind::Training).unwrap();
+        assert!(found[30..].iter().all(|d| d.flag.is_outlier()));
+        assert!(found[..30].iter().filter(|d| d.flag == Flag::Regular).count() > 25);
     }
-    // The projection along the pair (35, 36) has spread; along a pair that differs only off the plane it has none.
-    (0..2).for_each(|j| x[(39, j)] = x[(0, j)]);
-    let config = with_pairs(vec![[35, 36], [1, 2], [39, 0], [4, 9]]);
-    let model = fit(&config, &source(&x), 1).unwrap();
-    assert!(
-        model.report.warnings.iter().any(|w| w.contains("hyperplane") && w.contains("30 of 40")),
-        "{:?}",
-        model.report.warnings
-    );
-    assert!(model.report.support[..30].iter().all(|&k| k) && model.report.support[30..].iter().all(|&k| !k));
 }
 
 #[test]
@@ -280,8 +297,16 @@ fn invalid_arguments_are_rejected_with_numbers() {
     rejected(&with_pairs(vec![[0, 12]]), &x, &["sample 12", "12"]);
     rejected(&with_pairs(vec![]), &x, &["empty"]);
     let same = Matrix::from_vec(12, 6, x.row(0).iter().copied().cycle().take(72).collect());
-    rejected(&Config::new(Method::Robust, 2), &same, &["are equal"]);
-    rejected(&with_pairs(vec![[3, 3], [4, 4]]), &x, &["2 pairs are equal"]);
+    rejected(&Config::new(Method::Robust, 2), &same, &["no feature has two different values in 12 rows"]);
+    rejected(&with_pairs(vec![[0, 1], [2, 3]]), &x, &["robust", "choice of the pairs"]);
+    let robust = || Config::new(Method::Robust, 2);
+    rejected(&robust().with_center(Center::Median), &x, &["robust", "choice of the center"]);
+    rejected(&robust().with_solver(Solver::Krylov), &x, &["robust", "choice of the solver"]);
+    rejected(&robust().with_weighting(Weighting::InverseNorm), &x, &["robust", "weighting by norms"]);
+    rejected(&robust().with_screen(Screen::Cone(Cone::default())), &x, &["robust", "cone", "tae"]);
+    rejected(&robust().with_robust_scores(true), &x, &["robust", "robust scores"]);
+    rejected(&Config::new(Method::Pca, 2).with_cells(Cells::Always), &x, &["pca", "bad cells"]);
+    rejected(&Config::new(Method::Pca, 2).with_skew(true), &x, &["pca", "skewed"]);
     for fraction in [0.0, 1.0, -0.5, f64::NAN] {
         rejected(
             &Config::new(Method::Robust, ComponentCount::VarianceFraction(fraction)),
@@ -291,7 +316,7 @@ fn invalid_arguments_are_rejected_with_numbers() {
     }
     let mut config = Config::new(Method::Pca, 2);
     config = config.with_loss(Loss::Sine);
-    rejected(&config, &x, &["loss = sine requires weighting = inverse-norm"]);
+    rejected(&config, &x, &["the sum of sines is not fitted"]);
 }
 
 #[test]
@@ -344,7 +369,7 @@ fn a_feature_with_zero_mad_is_reported_or_unscaled() {
 }
 
 #[test]
-fn bad_cells_are_cleaned_and_do_not_affect_robust_scores() {
+fn bad_cells_are_found_and_do_not_affect_scores() {
     let mut numbers = TestRandom::new(12);
     let x = numbers.samples(150, 40, 2);
     let clean_fit = fit(&Config::new(Method::Pca, 2), &source(&x), 1).unwrap();
@@ -356,36 +381,37 @@ fn bad_cells_are_cleaned_and_do_not_affect_robust_scores() {
             contaminated.data_mut()[cell] += if numbers.uniform() < 0.5 { 60.0 } else { -60.0 };
         }
     }
-    let model = fit(&Config::new(Method::Cells, 2), &source(&contaminated), 2).unwrap();
-    assert_eq!(model.config.cells(), Cells::Clean);
-    assert!(
-        sine(&model.subspace.components, &clean_fit.subspace.components) < 0.05,
-        "{}",
-        sine(&model.subspace.components, &clean_fit.subspace.components)
-    );
-    let share = model.diagnostics.cells.as_ref().unwrap().fraction;
-    assert!((0.07..0.12).contains(&share), "{share}");
-    let robust = fit(&Config::new(Method::Robust, 2), &source(&contaminated), 2).unwrap();
-    assert!(
-        sine(&robust.subspace.components, &clean_fit.subspace.components) > 0.1,
-        "the case is hard for methods without cell cleaning"
-    );
-    source(&contaminated)
-        .visit(0..150, &mut |block| {
-            let found = model.bad_cells_block(&block)?.unwrap();
-            let detected = found.iter().zip(&bad).filter(|(f, b)| **f && **b).count();
-            assert!(detected as f64 > 0.99 * bad.iter().filter(|b| **b).count() as f64);
-            let (plain, robust) = (model.transform_block(&block)?, model.robust_transform_block(&block)?);
-            let mut expected = Vec::new();
-            source(&x).visit(0..150, &mut |clean| {
-                expected = model.transform_block(&clean)?;
+    let apart = |model: &steradian::Model| sine(&model.subspace.components, &clean_fit.subspace.components);
+    for method in [Method::Robust, Method::Cells] {
+        let model = fit(&Config::new(method, 2), &source(&contaminated), 2).unwrap();
+        let cellwise = model.diagnostics.cellwise.as_ref().unwrap();
+        assert!(cellwise.rows.cleans, "{}", method.name());
+        assert!(apart(&model) < 0.05, "{}: {}", method.name(), apart(&model));
+        assert!((0.07..0.12).contains(&cellwise.bad_fraction), "{}", cellwise.bad_fraction);
+        source(&contaminated)
+            .visit(0..150, &mut |block| {
+                let found = model.diagnose_cells_block(&block, CutoffKind::Training)?.unwrap();
+                let detected = found.flags.iter().zip(&bad).filter(|(f, b)| **f == CellFlag::Bad && **b).count();
+                let flagged = found.flags.iter().filter(|flag| **flag == CellFlag::Bad).count();
+                let all = bad.iter().filter(|b| **b).count();
+                assert!(detected as f64 > 0.99 * all as f64, "{detected} of {all}");
+                assert!(flagged - detected < 150 * 40 / 33, "{} regular cells are flagged", flagged - detected);
+                let scores = model.transform_block(&block)?;
+                let mut expected = Vec::new();
+                source(&x).visit(0..150, &mut |clean| {
+                    expected = model.transform_block(&clean)?;
+                    Ok(())
+                })?;
+                assert!(difference(&scores, &expected) < 2.0, "{}", difference(&scores, &expected));
+                let filled = model.fill_block(&block, true)?;
+                let off = filled.values.iter().zip(x.data()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(off < 3.0, "a completed cell is off by {off}");
                 Ok(())
-            })?;
-            assert!(difference(&robust, &expected) < 2.0, "{}", difference(&robust, &expected));
-            assert!(difference(&plain, &expected) > 10.0);
-            Ok(())
-        })
-        .unwrap();
+            })
+            .unwrap();
+    }
+    let rows = fit(&Config::new(Method::Rows, 2), &source(&contaminated), 2).unwrap();
+    assert!(apart(&rows) > 0.1, "the case is hard without detection of bad cells: {}", apart(&rows));
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! Fits at every scale of the data: equal to the fit at scale 1, bit by bit for powers of two, or rejected with the
 //! reason.
 
-use crate::common::{TestRandom, fit, message_of, sine, source};
+use crate::common::{TestRandom, fit, message_of, sine, solvers, source};
 use steradian::model::CutoffKind;
 use steradian::config::Scaling;
-use steradian::{Center, Config, Local, Matrix, Method, Model, SliceSource, Solver};
-
-const SOLVERS: [Solver; 3] = [Solver::Scatter, Solver::Gram, Solver::Krylov];
+use steradian::{Center, Config, Local, Matrix, Method, Model, SliceSource};
 
 /// 2^k, also outside of the range of normal numbers.
 fn power(k: i32) -> f64 {
@@ -51,10 +49,16 @@ fn assert_equal(found: &Model, base: &Model, k: i32, what: &str) {
         assert!(near(*a, units(b)), "{what}: variance {a:e} {b:e}");
     }
     assert!(near(found.diagnostics.cutoffs[1], scaled(base.diagnostics.cutoffs[1], k)), "{what}: cutoff");
-    match (&found.diagnostics.cells, &base.diagnostics.cells) {
+    match (&found.diagnostics.cellwise, &base.diagnostics.cellwise) {
         (Some(a), Some(b)) => {
-            assert_eq!(a.limits, b.limits.iter().map(|x| scaled(*x, k)).collect::<Vec<_>>(), "{what}: limits");
-            assert_eq!(a.fraction, b.fraction, "{what}: fraction");
+            let lengths = |x: &[f64]| x.iter().map(|x| scaled(*x, k)).collect::<Vec<_>>();
+            assert_eq!(a.rows.limits, lengths(&b.rows.limits), "{what}: limits");
+            assert_eq!(a.cell_scales, lengths(&b.cell_scales), "{what}: scales of cells");
+            assert_eq!(a.cell_scales_new, lengths(&b.cell_scales_new), "{what}: scales of cells of new rows");
+            assert_eq!(a.cutoffs_new[0], b.cutoffs_new[0], "{what}: cutoff of new rows");
+            assert_eq!(a.cutoffs_new[1], scaled(b.cutoffs_new[1], k), "{what}: cutoff of new rows");
+            assert_eq!(a.rows.cleans, b.rows.cleans, "{what}: cleaning");
+            assert_eq!(a.bad_fraction, b.bad_fraction, "{what}: fraction");
         }
         (a, b) => assert_eq!(a, b, "{what}: cells"),
     }
@@ -71,7 +75,7 @@ fn powers_of_two_change_units_only() {
     let x = rows(1, 120, 9);
     let (mut equal, mut rejected) = (0, 0);
     for method in Method::ALL {
-        for solver in SOLVERS {
+        for &solver in solvers(method) {
             let config = Config::new(method, 2).with_solver(solver);
             let base = fit(&config, &source(&x), 1).unwrap();
             for k in [-1020, -996, -540, -505, -400, -160, -60, 60, 160, 400, 505, 540, 996, 1015] {
@@ -99,7 +103,7 @@ fn powers_of_two_of_single_precision_change_units_only() {
     let x: Vec<f32> = rows(2, 150, 7).data().iter().map(|v| *v as f32).collect();
     let of = |k: i32| -> Vec<f32> { x.iter().map(|v| scaled(f64::from(*v), k) as f32).collect() };
     for method in Method::ALL {
-        for solver in SOLVERS {
+        for &solver in solvers(method) {
             let config = Config::new(method, 2).with_solver(solver);
             let base = fit(&config, &SliceSource::new(&x, 150, 7).unwrap(), 1).unwrap();
             for k in [-110, -90, -60, -30, 30, 60, 90, 118] {
@@ -120,7 +124,7 @@ fn powers_of_ten_give_the_subspace_of_scale_1() {
     let x = rows(3, 100, 8);
     let mut fits = 0;
     for method in Method::ALL {
-        for solver in SOLVERS {
+        for &solver in solvers(method) {
             let config = Config::new(method, 2).with_solver(solver).with_tolerance(1e-9);
             let base = fit(&config, &source(&x), 1).unwrap();
             for k in (-300..=300).step_by(37).chain([-154, -165, 154, 300]) {
@@ -148,7 +152,7 @@ fn powers_of_ten_give_the_subspace_of_scale_1() {
 fn scaled_features_fit_at_every_scale() {
     let x = rows(4, 100, 8);
     for method in [Method::Pca, Method::Robust, Method::Cells] {
-        let config = Config::new(method, 2).with_scaling(Scaling::Mad).with_solver(Solver::Scatter);
+        let config = Config::new(method, 2).with_scaling(Scaling::Mad).with_solver(solvers(method)[0]);
         let base = fit(&config, &source(&x), 1).unwrap();
         for k in [-1010, -500, 500, 1015] {
             let found = fit(&config, &source(&scaled_matrix(&x, k)), 1).unwrap();
@@ -224,7 +228,7 @@ fn one_huge_cell_among_ordinary_ones() {
         let mut hit = x.clone();
         hit[(60, 2)] = value;
         for method in Method::ALL {
-            for solver in SOLVERS {
+            for &solver in solvers(method) {
                 let config = Config::new(method, 2).with_solver(solver);
                 let what = format!("{} {} {value:e}", method.name(), solver.name());
                 let base = fit(&config, &source(&x), 1).unwrap();
@@ -253,11 +257,11 @@ fn subnormal_numbers_are_right_or_rejected() {
     let mut numbers = TestRandom::new(8);
     let x = Matrix::from_vec(60, 5, (0..300).map(|_| (8.0 * numbers.normal()).round()).collect());
     for method in Method::ALL {
-        let config = Config::new(method, 2).with_scaling(Scaling::Mad).with_solver(Solver::Scatter);
+        let config = Config::new(method, 2).with_scaling(Scaling::Mad).with_solver(solvers(method)[0]);
         let base = fit(&config, &source(&x), 1).unwrap();
         let found = fit(&config, &source(&scaled_matrix(&x, -1070)), 1).unwrap();
         assert_eq!(found.subspace.components, base.subspace.components, "{}", method.name());
-        let plain = Config::new(method, 2).with_solver(Solver::Scatter);
+        let plain = Config::new(method, 2).with_solver(solvers(method)[0]);
         assert_out_of_range(&fit(&plain, &source(&scaled_matrix(&x, -1070)), 1).unwrap_err(), method.name());
         let single: Vec<f32> = x.data().iter().map(|v| scaled(*v, -140) as f32).collect();
         let base: Vec<f32> = x.data().iter().map(|v| *v as f32).collect();

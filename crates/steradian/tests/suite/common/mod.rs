@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use steradian::{Local, Matrix, Model, SliceSource, Source};
+use steradian::model::RowModel;
+use steradian::{Local, Matrix, Method, Model, SliceSource, Solver, Source};
 
 /// The folder of a golden case.
 pub fn golden(case: &str) -> PathBuf {
@@ -111,6 +112,24 @@ pub fn product(a: &Matrix, b: &Matrix) -> Matrix {
     out
 }
 
+/// A model that rows are compared with, of random components and unit scales.
+pub fn row_model(seed: u64, features: usize, d: usize) -> RowModel {
+    let mut numbers = TestRandom::new(seed);
+    let mut components = numbers.matrix(d, features);
+    orthonormalize(&mut components);
+    RowModel {
+        center: (0..features).map(|_| numbers.normal()).collect(),
+        components,
+        variances: (0..d).map(|k| 9.0 / (k + 1) as f64).collect(),
+        noise: 0.5,
+        limits: vec![1.0; features],
+        location: vec![0.0; features],
+        scale: vec![2.0; features],
+        cleans: true,
+        scale_features: Vec::new(),
+    }
+}
+
 /// Samples in memory as a source.
 pub fn source(x: &Matrix) -> SliceSource<'_, f64> {
     SliceSource::new(x.data(), x.rows(), x.columns()).unwrap()
@@ -164,6 +183,11 @@ pub fn difference(a: &[f64], b: &[f64]) -> f64 {
 /// Fits with a configuration on some threads.
 pub fn fit(config: &steradian::Config, source: &dyn Source, threads: usize) -> steradian::Result<Model> {
     steradian::fit(config, source, &Local::new(threads).unwrap())
+}
+
+/// The solvers that a method accepts: the robust methods choose theirs themselves.
+pub fn solvers(method: Method) -> &'static [Solver] {
+    if method.is_cellwise() { &[Solver::Auto] } else { &[Solver::Scatter, Solver::Gram, Solver::Krylov] }
 }
 
 /// The message of an error, after a check of its form: one line, no full stop, no option of a program such as

@@ -13,13 +13,13 @@ const BLOCK_ROWS: usize = 256;
 
 /// Some rows of a source that the view owns, in ascending order.
 #[derive(Debug)]
-pub struct SelectedRows<S> {
+pub struct RowSelection<S> {
     source: S,
     rows: Vec<usize>,
     shape: Shape,
 }
 
-impl<S: Source> SelectedRows<S> {
+impl<S: Source> RowSelection<S> {
     /// A view of the rows with these indices.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ fn runs(rows: &[usize]) -> impl Iterator<Item = Range<usize>> {
     rows.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[0] + run.len())
 }
 
-impl<S: Source> Source for SelectedRows<S> {
+impl<S: Source> Source for RowSelection<S> {
     fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -129,7 +129,7 @@ mod tests {
     fn blocks_have_the_selected_rows() {
         let data: Vec<u16> = (0..40).collect();
         let rows = vec![1, 2, 3, 7, 9, 12, 13, 19];
-        let view = SelectedRows::new(SliceSource::new(&data, 20, 2).unwrap(), rows.clone()).unwrap();
+        let view = RowSelection::new(SliceSource::new(&data, 20, 2).unwrap(), rows.clone()).unwrap();
         assert_eq!(view.shape().samples, 8);
         for start in 0..8 {
             for end in start..=8 {
@@ -154,7 +154,7 @@ mod tests {
     fn rows_must_ascend_and_exist() {
         let data = [0.0f32; 6];
         for rows in [vec![1, 1], vec![2, 0], vec![0, 3]] {
-            assert!(SelectedRows::new(SliceSource::new(&data, 3, 2).unwrap(), rows).is_err());
+            assert!(RowSelection::new(SliceSource::new(&data, 3, 2).unwrap(), rows).is_err());
         }
     }
 }
