@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use steradian::data::{Block, BlockData, ElementType, MaskedCells, SelectedRows, Shape};
+use steradian::data::{Block, BlockData, ElementType, MaskedCells, RowSelection, Shape};
 use steradian::{Error, Result, Source};
 
 use crate::memory::{BorrowedArray, ElementKind};
@@ -46,8 +46,8 @@ impl Source for Mask {
 pub enum Selection<S> {
     All(S),
     Masked(MaskedCells<S, Mask>),
-    Rows(SelectedRows<S>),
-    MaskedRows(SelectedRows<MaskedCells<S, Mask>>),
+    Rows(RowSelection<S>),
+    MaskedRows(RowSelection<MaskedCells<S, Mask>>),
 }
 
 impl<S: Source + Clone> Selection<S> {
@@ -103,7 +103,7 @@ impl<S: Source + Clone> Selection<S> {
         let kept = (0..self.source().shape().samples).filter(|sample| excluded.next_if_eq(sample).is_none());
         let rows: Vec<usize> = kept.map(|sample| self.row(sample)).collect();
         Ok(match self {
-            Self::All(_) | Self::Rows(_) => Self::Rows(SelectedRows::new(self.table().clone(), rows)?),
+            Self::All(_) | Self::Rows(_) => Self::Rows(RowSelection::new(self.table().clone(), rows)?),
             Self::Masked(view) => Self::MaskedRows(selected_rows(view, rows)?),
             Self::MaskedRows(view) => Self::MaskedRows(selected_rows(view.source(), rows)?),
         })
@@ -127,6 +127,6 @@ impl<S: Source + Clone> Selection<S> {
 fn selected_rows<S: Source + Clone>(
     masked: &MaskedCells<S, Mask>,
     rows: Vec<usize>,
-) -> Result<SelectedRows<MaskedCells<S, Mask>>> {
-    SelectedRows::new(MaskedCells::new(masked.source().clone(), masked.mask().clone())?, rows)
+) -> Result<RowSelection<MaskedCells<S, Mask>>> {
+    RowSelection::new(MaskedCells::new(masked.source().clone(), masked.mask().clone())?, rows)
 }
