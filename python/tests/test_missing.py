@@ -270,6 +270,16 @@ def test_excluded_rows_are_absent(name: str) -> None:
     np.testing.assert_array_equal(labels[excluded], estimator.predict(clean[excluded]))
 
 
+def test_excluded_rows_are_classified_as_new_rows() -> None:
+    X = np.random.default_rng(8).standard_normal((100, 60))
+    model = AngularEmbedding(2)
+    labels = model.fit_predict(X, exclude=range(50))
+    np.testing.assert_array_equal(labels[:50], model.predict(X[:50]))
+    own = model.diagnose(X, training=True).is_regular
+    np.testing.assert_array_equal(labels[50:] == 1, own[50:])
+    assert own[:50].sum() < (labels[:50] == 1).sum()
+
+
 def test_errors_count_the_rows_of_the_data() -> None:
     X = troubled()[3]
     X[50, 3] = np.inf

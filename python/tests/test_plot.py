@@ -170,3 +170,21 @@ def test_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"pip install steradian\[plot\]"):
         plot.scree(model)
+
+
+def test_a_cell_map_starts_with_the_worst_samples() -> None:
+    X = troubled()
+    model = AngularEmbedding(2, method="cells").fit(X)
+    order = [int(label.get_text()) for label in plot.cell_map(model, X, rows=60).get_yticklabels()]
+    diagnosis = model.diagnose(X)
+    flagged = int((~diagnosis.is_regular).sum())
+    assert 0 < flagged < 40
+    assert order[:flagged] == diagnosis.worst().tolist()
+    cells = diagnosis.cells_of(order)
+    badness = np.where(cells.bad, np.abs(cells.residual_sd), 0).sum(axis=1)[flagged:]
+    assert badness[0] > 0
+    assert (np.diff(badness) <= 0).all()
+    with pytest.raises(
+        ValueError, match="rows = 'all' is not supported; expected 'worst', 'data', a number of samples"
+    ):
+        plot.cell_map(model, X, rows="all")
