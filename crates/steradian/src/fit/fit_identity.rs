@@ -244,7 +244,7 @@ mod tests {
             "n_components was 5 and is 6 now",
         );
         differs(
-            origin(&data, 6, &Config::new(Method::Robust, 5).with_solver(Solver::Krylov), Some(4800)),
+            origin(&data, 6, &Config::new(Method::Angular, 5).with_solver(Solver::Krylov), Some(4800)),
             "method was tae and is robust now",
         );
         differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");

@@ -7,6 +7,7 @@ pub(crate) mod component_order;
 pub(crate) mod cost;
 pub(crate) mod feature_scales;
 pub(crate) mod fit_identity;
+pub(crate) mod pca_present;
 pub(crate) mod peak_memory;
 pub(crate) mod plan;
 pub(crate) mod present;
@@ -136,6 +137,7 @@ fn fit_checked<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
     match config.method {
         _ if data.missing.is_none() || config.loss == Loss::Student => fit_counted(config, solver, data, runner),
         Method::Angular => present::fit_present(config, solver, data, runner, fit_counted),
+        Method::Pca if is_classical(config) => fit_counted(config, solver, data, runner),
         _ => {
             data.require_complete()?;
             fit_counted(config, solver, data, runner)
@@ -148,7 +150,9 @@ fn fit_counted<R: Runner>(config: &Config, solver: Solver, data: &Finite<'_>, ru
     let most = config.n_components.at_most(data.source.shape());
     let choice = match config.n_components {
         ComponentCount::Count(_) => None,
-        ComponentCount::Auto if config.loss == Loss::Student => Some(robust::count(config, data, runner)?),
+        ComponentCount::Auto if config.loss == Loss::Student || !data.missing.is_none() => {
+            Some(robust::count(config, data, runner)?)
+        }
         ComponentCount::Auto => Some(component_count::parallel_analysis(config, solver, data, runner)?),
         ComponentCount::VarianceFraction(fraction) => return fit_fraction(config, fraction, solver, data, runner),
     };
@@ -204,6 +208,7 @@ fn fit_embedding<R: Runner>(
 ) -> Result<Embedding> {
     match config.loss {
         Loss::Student => robust::fit_robust(config, d, solver, data, runner),
+        _ if !data.missing.is_none() => pca_present::fit_present(config, d, solver, data, runner),
         Loss::SquaredCosine | Loss::Sine => embed(config, d, solver, data, runner),
     }
 }

@@ -55,12 +55,12 @@ const MANY_BAD: f64 = 0.2;
 const NAMED: usize = 5;
 
 /// A model of all features, with what the passes need.
-struct FitState {
-    model: RowModel,
-    row_cutoff: f64,
+pub(super) struct FitState {
+    pub model: RowModel,
+    pub row_cutoff: f64,
     /// Columns from which the next eigenproblem starts.
-    basis: Matrix,
-    objective: Vec<f64>,
+    pub basis: Matrix,
+    pub objective: Vec<f64>,
 }
 
 /// Fits `d` components to all samples of a source.
@@ -105,7 +105,9 @@ pub(super) fn fit_robust<R: Runner>(
         state.objective.clear();
         run_passes(&mut state, fit_kappa, source, runner)?;
     }
-    let (certified, moments) = last_eigenproblem(config, &state, fit_kappa, solver, data, runner)?;
+    let weighting = RowWeighting::Student { kappa: fit_kappa, row_cutoff: state.row_cutoff };
+    let problem = LastProblem { config, weighting, solver };
+    let (certified, moments) = last_eigenproblem(&problem, &state, data, runner)?;
     let frozen_cutoff = state.row_cutoff;
     let mut model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
     drop_rounding(&mut model.components, &sample.stats);
@@ -116,16 +118,28 @@ pub(super) fn fit_robust<R: Runner>(
     if !converged {
         warnings.push(not_converged(config, &certified, d));
     }
-    let report = FitReport {
-        solver,
-        support: moments.support,
-        objective: state.objective,
+    let report = report_of(&problem, &certified, moments.support, state.objective, warnings);
+    let bad_fraction = moments.bad as f64 / (moments.rows as f64 * features as f64);
+    Ok(embedding(model, calibration, bad_fraction, report))
+}
+
+/// The report of a fit with a certified eigenproblem.
+pub(super) fn report_of(
+    problem: &LastProblem<'_>,
+    certified: &Certified,
+    support: Vec<bool>,
+    objective: Vec<f64>,
+    warnings: Vec<String>,
+) -> FitReport {
+    let converged = certified.sine_bound <= problem.config.tolerance;
+    FitReport {
+        solver: problem.solver,
+        support,
+        objective,
         certificate: Certificate { residual: certified.residual, sine_bound: certified.sine_bound, converged },
         warnings,
         ..FitReport::default()
-    };
-    let bad_fraction = moments.bad as f64 / (moments.rows as f64 * features as f64);
-    Ok(embedding(model, calibration, bad_fraction, report))
+    }
 }
 
 /// The number of components of checked data, and the reason for it.
@@ -187,7 +201,7 @@ fn check_rank(certified: &Certified, d: usize, n: usize, features: usize) -> Res
     Ok(())
 }
 
-fn not_converged(config: &Config, certified: &Certified, d: usize) -> String {
+pub(super) fn not_converged(config: &Config, certified: &Certified, d: usize) -> String {
     let (inside, outside) = (certified.values[d - 1], certified.values.get(d).copied().unwrap_or(0.0));
     format!(
         "not converged: sine bound {:.1e} > tolerance {:.1e}; eigenvalues {d} and {} ({inside:.4e}, {outside:.4e}) differ by {:.1} %: \
@@ -293,7 +307,7 @@ fn require_rows(moments: &RowMoments, d: usize, source: &dyn Source) -> Result<(
 }
 
 /// Adds random columns to a basis.
-fn widen(basis: &mut Matrix, columns: usize) -> Result<()> {
+pub(super) fn widen(basis: &mut Matrix, columns: usize) -> Result<()> {
     let missing = columns.min(basis.rows()).saturating_sub(basis.columns());
     if missing > 0 {
         *basis = basis.beside(&normal_matrix(basis.rows(), missing, 0, Stream::Krylov));
@@ -308,7 +322,7 @@ fn shift(moments: &RowMoments) -> Vec<f64> {
 }
 
 /// Eigenvalues of the weighted scatter, largest first, and vectors: exact for a D x D matrix, one step of block iteration otherwise.
-fn leading_of(moments: &RowMoments, basis: &Matrix, features: usize) -> Result<(Vec<f64>, Matrix)> {
+pub(super) fn leading_of(moments: &RowMoments, basis: &Matrix, features: usize) -> Result<(Vec<f64>, Matrix)> {
     let shift = shift(moments);
     if moments.product.columns() == features {
         return symmetric_eigen(&centered_scatter(moments, &shift));
@@ -348,7 +362,7 @@ fn centered_product(moments: &RowMoments, shift: &[f64], basis: &Matrix) -> Matr
 }
 
 /// The maximization step: center, components, variances and noise.
-fn maximum(mut model: RowModel, vectors: &Matrix, values: &[f64], moments: &RowMoments) -> RowModel {
+pub(super) fn maximum(mut model: RowModel, vectors: &Matrix, values: &[f64], moments: &RowMoments) -> RowModel {
     let shift = shift(moments);
     let total = moments.square - moments.weight * shift.iter().map(|c| c * c).sum::<f64>();
     let inside: f64 = values.iter().sum();
@@ -381,19 +395,23 @@ impl<R: Runner> Operator for RepairedRows<'_, R> {
     }
 }
 
+/// The last eigenproblem of a fit.
+pub(super) struct LastProblem<'a> {
+    pub config: &'a Config,
+    pub weighting: RowWeighting,
+    pub solver: Solver,
+}
+
 /// The eigenproblem of the repaired rows with everything but the subspace frozen, and its certificate. The eigenvalues are those of
 /// the sum over rows.
-fn last_eigenproblem<R: Runner>(
-    config: &Config,
+pub(super) fn last_eigenproblem<R: Runner>(
+    &LastProblem { config, weighting, solver }: &LastProblem<'_>,
     state: &FitState,
-    kappa: f64,
-    solver: Solver,
     data: &Finite<'_>,
     runner: &R,
 ) -> Result<(Certified, RowMoments)> {
     let source = data.source;
     let d = state.model.n_components();
-    let weighting = RowWeighting::Student { kappa, row_cutoff: state.row_cutoff };
     let seed = data.start_seed(config.seed);
     let scatter = solver == Solver::Scatter;
     let first = if scatter { MomentProduct::Scatter } else { MomentProduct::None };
@@ -418,7 +436,7 @@ fn last_eigenproblem<R: Runner>(
 
 /// Cutoffs and scales of cells from the sample. Of many features only those of the search are calibrated on rows left out; the
 /// others take the median ratio of their scales.
-fn calibrated<R: Runner>(
+pub(super) fn calibrated<R: Runner>(
     (sample, chosen, stats): (&Sample, &[usize], &FeatureStats),
     model: &RowModel,
     row_cutoff: f64,
@@ -483,7 +501,7 @@ fn restricted(model: &RowModel, features: &[usize]) -> Result<RowModel> {
     })
 }
 
-fn embedding(model: RowModel, calibration: Calibration, bad_fraction: f64, report: FitReport) -> Embedding {
+pub(super) fn embedding(model: RowModel, calibration: Calibration, bad_fraction: f64, report: FitReport) -> Embedding {
     let (features, d) = (model.n_features(), model.n_components());
     let inside: f64 = model.variances.iter().sum();
     let total = inside + (features - d) as f64 * model.noise;
