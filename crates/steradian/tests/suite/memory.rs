@@ -164,24 +164,6 @@ fn a_fit_takes_the_memory_of_its_plan() {
     assert!(grid.fits > 60 && grid.narrowed > 10, "{} fits, {} with fewer threads", grid.fits, grid.narrowed);
 }
 
-/// The robust methods on shapes where their search, their passes or their last eigenproblem takes most.
-#[test]
-fn a_robust_fit_takes_the_memory_of_its_plan() {
-    if !alone("memory::a_robust_fit_takes_the_memory_of_its_plan") {
-        return;
-    }
-    let mut grid = Grid { threads: threads_of_process(), ..Grid::default() };
-    for ((n, features), threads) in [((600, 900), 1), ((1200, 400), 2), ((70, 5000), 1), ((2500, 300), 7)] {
-        let double = samples(n, features, |x| x);
-        let bytes: Vec<u8> = double.iter().map(|x| x.clamp(0.0, 255.0) as u8).collect();
-        for method in [Method::Robust, Method::Rows] {
-            grid.check(&double, (n, features), &Config::new(method, 3), "", threads);
-        }
-        grid.check(&bytes, (n, features), &Config::new(Method::Cells, 2).with_scaling(Scaling::Mad), "scaled", threads);
-    }
-    assert!(grid.wrong.is_empty(), "{} of {} fits:\n{}", grid.wrong.len(), grid.fits, grid.wrong.join("\n"));
-}
-
 #[test]
 fn every_step_runs_on_the_threads_of_the_runner() {
     if !alone("memory::every_step_runs_on_the_threads_of_the_runner") {
