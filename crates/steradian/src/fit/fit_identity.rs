@@ -245,7 +245,7 @@ mod tests {
         );
         differs(
             origin(&data, 6, &Config::new(Method::Angular, 5).with_solver(Solver::Krylov), Some(4800)),
-            "method was tae and is robust now",
+            "method was tae and is angular now",
         );
         differs(origin(&data, 6, &Config { seed: 3, ..config.clone() }, Some(4800)), "seed was 0 and is 3 now");
         let given = |x: f64| Config { center: Center::Given(vec![x; 6]), ..config.clone() };
