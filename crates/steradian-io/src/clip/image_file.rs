@@ -8,11 +8,12 @@
 //! | alpha | composited over black |
 //! | floating point | rejected: the level of white is not defined |
 
+use std::error::Error as _;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder, ImageError, ImageFormat, ImageReader, Limits};
 use steradian::error::format_bytes;
 use steradian::{Error, Result};
 
@@ -66,7 +67,7 @@ impl Image {
 
 /// Decodes an image file in its stored color format. The size in its header is checked before memory is allocated.
 pub(crate) fn decode(path: &Path) -> Result<DynamicImage> {
-    let corrupt = |e: image::ImageError| Error::corrupt_file(path, format!("the image cannot be decoded: {e}"));
+    let failed = |e| not_decoded(path, "image", e);
     let (mut file, bytes) = open_regular(path)?;
     check_jpeg_end(path, &mut file, bytes)?;
     check_tags(path, &file, bytes)?;
@@ -83,7 +84,7 @@ pub(crate) fn decode(path: &Path) -> Result<DynamicImage> {
         ));
     }
     reader.limits(image_limits());
-    let decoder = reader.into_decoder().map_err(corrupt)?;
+    let decoder = reader.into_decoder().map_err(failed)?;
     let (width, height) = decoder.dimensions();
     check_size(path, (height, width), decoder.total_bytes())?;
     if decoder.total_bytes() > bytes.saturating_mul(MAX_IMAGE_RATIO) {
@@ -91,7 +92,24 @@ pub(crate) fn decode(path: &Path) -> Result<DynamicImage> {
         let problem = format!("the header declares an image of {height} x {width} (height x width), {decoded}");
         return Err(Error::corrupt_file(path, format!("{problem}, in a file of {stored}; copy it again")));
     }
-    DynamicImage::from_decoder(decoder).map_err(corrupt)
+    DynamicImage::from_decoder(decoder).map_err(failed)
+}
+
+/// The error of a decoder: an I/O error if the system could not read the file, else a corrupt file.
+pub(crate) fn not_decoded(path: &Path, kind: &str, error: ImageError) -> Error {
+    if let ImageError::IoError(error) = error {
+        return match error.raw_os_error() {
+            Some(_) => Error::io(path, error),
+            None => Error::corrupt_file(path, format!("the {kind} cannot be decoded: {error}")),
+        };
+    }
+    // Some decoders report an error of the system as a cause of their own.
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let system = causes.find_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error());
+    match system {
+        Some(code) => Error::io(path, io::Error::from_raw_os_error(code)),
+        None => Error::corrupt_file(path, format!("the {kind} cannot be decoded: {error}")),
+    }
 }
 
 /// Limits of the memory of a decoder.
@@ -181,7 +199,73 @@ fn over_black(level: u8, alpha: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead, Cursor};
+
     use super::*;
+
+    /// A file that the system cannot read after its first bytes.
+    struct Unreadable(Cursor<Vec<u8>>, u64);
+
+    impl Read for Unreadable {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let mut bytes = self.fill_buf()?;
+            let count = bytes.read(buffer)?;
+            self.consume(count);
+            Ok(count)
+        }
+    }
+
+    impl BufRead for Unreadable {
+        fn fill_buf(&mut self) -> io::Result<&[u8]> {
+            let (at, limit) = (self.0.position() as usize, self.1 as usize);
+            if at >= limit && at < self.0.get_ref().len() {
+                return Err(io::Error::from_raw_os_error(5)); // EIO on every Unix
+            }
+            Ok(&self.0.get_ref()[at..limit.max(at)])
+        }
+
+        fn consume(&mut self, count: usize) {
+            self.0.consume(count);
+        }
+    }
+
+    impl Seek for Unreadable {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_file_that_the_system_cannot_read_is_an_io_error() {
+        let image = DynamicImage::ImageRgb8(image::RgbImage::from_fn(40, 30, |x, y| {
+            image::Rgb([(x * y) as u8, (7 * x) as u8, (5 * y) as u8])
+        }));
+        for format in [
+            ImageFormat::Png,
+            ImageFormat::Jpeg,
+            ImageFormat::Bmp,
+            ImageFormat::Pnm,
+            ImageFormat::Tiff,
+            ImageFormat::Gif,
+        ] {
+            let mut file = Cursor::new(Vec::new());
+            image.write_to(&mut file, format).unwrap();
+            let bytes = file.into_inner();
+            // The last bytes of some formats are not read.
+            for limit in (0..bytes.len() * 3 / 4).step_by(1 + bytes.len() / 50) {
+                let file = Unreadable(Cursor::new(bytes.clone()), limit as u64);
+                let error = ImageReader::with_format(file, format).decode().unwrap_err();
+                let error = not_decoded(Path::new("x"), "image", error);
+                assert!(matches!(error, Error::Io { .. }), "{format:?}, {limit} of {} bytes: {error:?}", bytes.len());
+                // A truncated file is corrupt.
+                let file = Cursor::new(bytes[..limit].to_vec());
+                if let Err(error) = ImageReader::with_format(file, format).decode() {
+                    let error = not_decoded(Path::new("x"), "image", error);
+                    assert!(matches!(error, Error::CorruptFile { .. }), "{format:?}, {limit} bytes: {error:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn white_stays_white_and_black_stays_black() {
