@@ -42,7 +42,7 @@ fn a_streamed_fit_is_byte_identical_and_respects_the_memory_limit() {
         ("x.npy", "empca", 20),
         ("f.npy", "tae", 22),
     ] {
-        let solver = if method == "empca" { "" } else { "--solver krylov" };
+        let solver = if ["empca", "robust"].contains(&method) { "" } else { "--solver krylov" };
         let options = format!("fit {data} --method {method} -d 3 {solver} --threads 2");
         lab.ok(&format!("{options} -o mapped"));
         for more in ["", "--checkpoint c --checkpoint-every 0.1"] {

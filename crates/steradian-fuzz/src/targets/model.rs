@@ -255,7 +255,7 @@ fn use_model(place: &Workplace, input: &[u8]) -> Result<()> {
 
 /// Applies a model that accepts missing cells to rows with one, two and all cells missing.
 fn use_on_missing_cells(place: &Workplace, model: &Model, data: &[f64]) -> Result<()> {
-    if model.method().missing() != Missing::Use {
+    if model.config.missing() != Missing::Use {
         return Ok(());
     }
     let features = model.n_features();

@@ -97,5 +97,8 @@ impl RowModel {
         let square = |x: f64| times_power_of_two(times_power_of_two(x, power), power);
         self.variances.iter_mut().for_each(|x| *x = square(*x));
         self.noise = square(self.noise);
+        // Divisors that underflow in other units stay above 0.
+        let divisors = self.limits.iter_mut().chain(&mut self.scale).chain([&mut self.noise]);
+        divisors.for_each(|x| *x = x.max(f64::MIN_POSITIVE));
     }
 }

@@ -290,7 +290,8 @@ impl<'a> RowStep<'a> {
                 usable -= 1;
             }
         }
-        let square = square_norm(&work.residuals);
+        // Without directions outside of the subspace, residuals are rounding.
+        let square = if features > d { square_norm(&work.residuals) } else { 0.0 };
         let outside = (features - d) as f64;
         let freedom = usable as f64 - d as f64;
         let too_few = if features > d { freedom < 1.0 } else { freedom < 0.0 };

@@ -31,5 +31,8 @@ impl Cellwise {
         let square = |x: f64| times_power_of_two(times_power_of_two(x, power), power);
         self.score_variances.iter_mut().for_each(|x| *x = square(*x));
         self.cutoffs_new[1] = times_power_of_two(self.cutoffs_new[1], power);
+        // Divisors that underflow in other units stay above 0.
+        let divisors = [&mut self.cell_scales, &mut self.cell_scales_new, &mut self.score_variances];
+        divisors.into_iter().flatten().for_each(|x| *x = x.max(f64::MIN_POSITIVE));
     }
 }

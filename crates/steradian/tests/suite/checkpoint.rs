@@ -169,8 +169,8 @@ fn long_fits_killed_after_some_writes_have_the_same_bytes() {
         while killed_and_resumed(&config, &source(&x), writes, &expected) {
             writes += writes / 4 + 1;
         }
-        let least = if config.method() == Method::Cells { 4 } else { 50 };
-        assert!(writes > least, "{config:?}: {writes} writes");
+        // Few passes: the search is in memory.
+        assert!(writes > 4, "{config:?}: {writes} writes");
     }
 }
 
