@@ -367,7 +367,7 @@ def test_a_closed_client_is_a_clear_error(tmp_path: Path) -> None:
     cluster = _cluster(1)
     client = Client(cluster)
     lazy = da.from_array(_samples(100, 4), chunks=(50, -1))
-    model = AngularEmbedding(2, n_directions=20)
+    model = AngularEmbedding(2, method="angular")
     try:
         with pytest.raises(ConnectionError, match="fit again"):
             model.fit(lazy, callback=lambda progress: client.close() if progress.pass_number == 3 else None)
@@ -385,7 +385,7 @@ def test_a_cluster_without_workers_warns_and_fails_after_its_timeout(monkeypatch
         Client(cluster) as client,
     ):
         client.wait_for_workers(1, timeout=120)
-        model = AngularEmbedding(2, n_directions=20)
+        model = AngularEmbedding(2, method="angular")
 
         def leave(progress: steradian.Progress) -> None:
             if progress.pass_number == 2:

@@ -28,7 +28,7 @@ SAME = [
         AngularEmbedding(2, method="angular", center="mean", robust_scores=True),
     ),
     (["--method", "tae", "--exact", "--recenter"], AngularEmbedding(2, method="tae", exact=True, recenter=True)),
-    (["--method", "pca"], PCA(2)),
+    (["--method", "pca", "--missing", "error"], PCA(2)),
     (["--method", "empca"], EMPCA(2)),
     (["--method", "emae", "--tol", "1e-3"], EMPCA(2, on_sphere=True, tol=1e-3)),
     (["--method", "ga"], GrassmannAverage(2, trim=0.0)),
@@ -140,14 +140,14 @@ def test_a_table_with_options(program: str, tmp_path: Path) -> None:
     model.save(tmp_path / "ours")
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
     assert list(model.feature_names_in_) == ["a", "c", "b"]
-    with pytest.raises(ValueError, match=r'column "b" is missing .*; use steradian.open\(path, missing="drop"\)'):
-        steradian.open(tmp_path / "t.csv", columns=["a", "b"])
+    with pytest.raises(ValueError, match=r'column "b" is missing .*; steradian.open\(path, missing="drop"\) skips'):
+        steradian.open(tmp_path / "t.csv", columns=["a", "b"], missing="error")
     with pytest.raises(
         ValueError, match=r'is not numeric; use steradian.open\(path, columns=\["a", "b", "c"\]\)'
     ) as text:
         steradian.open(tmp_path / "t.csv")
     assert "--" not in str(text.value)
-    with pytest.raises(ValueError, match=r"missing = .fill. is not supported; expected .error. or .drop."):
+    with pytest.raises(ValueError, match=r"missing = .fill. is not supported; expected .use., .drop., .error."):
         steradian.open(tmp_path / "t.csv", missing="fill")
 
 
@@ -230,7 +230,7 @@ def test_former_values_of_cells(table: np.ndarray) -> None:
 
 
 def test_the_pca_preset_is_pca(table: np.ndarray) -> None:
-    preset, pca = AngularEmbedding(2, method="pca").fit(table), PCA(2).fit(table)
+    preset, pca = AngularEmbedding(2, method="pca").fit(table), PCA(2, missing="use").fit(table)
     assert preset._model.to_bytes() == pca._model.to_bytes()
     assert preset.angular_eigenvalues_ is None
 

@@ -102,12 +102,11 @@ impl Costs<'_> {
 
     /// Bytes per sample that weights take during a decomposition: the support, tau of a cone, the factors of reweighting.
     fn weights(&self) -> u64 {
-        let support = match self.config.screen {
+        match self.config.screen {
             Screen::None => 0,
             Screen::Cone(_) => 1 + 1 + F64,
             Screen::Outlyingness(_) => 1,
-        };
-        support
+        }
     }
 
     /// The samples from which the start of the spatial median is found.

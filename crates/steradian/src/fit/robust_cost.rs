@@ -29,10 +29,12 @@ fn is_complete(shape: &Shape) -> bool {
 impl Costs<'_> {
     /// The steps of one fit.
     pub(super) fn robust_steps(&self, solver: Solver) -> Vec<PlanStep> {
-        let bytes = self.shape.bytes();
+        // Scaled samples are read as floating-point numbers.
+        let element = self.changed_or_own();
+        let bytes = Shape { element, ..self.shape.clone() }.bytes();
         let step = |name: &str, passes: usize| PlanStep { name: name.to_owned(), passes, bytes: passes as u64 * bytes };
         let sampled = sample_size(self.shape.samples, self.shape.features);
-        let read = sampled as u64 * (self.shape.features * self.shape.element.bytes()) as u64;
+        let read = sampled as u64 * (self.shape.features * element.bytes()) as u64;
         let mut steps = vec![PlanStep { name: "sample and search".to_owned(), passes: 0, bytes: read }];
         if !is_complete(self.shape) {
             steps.push(step("reweighted passes", EXPECTED_PASSES.min(MAX_PASSES)));

@@ -196,7 +196,7 @@ impl<R: Runner> Fit<'_, R> {
     /// The subspace of the weighted samples about a center.
     fn fit_directions(
         &mut self,
-        center: &Vec<f64>,
+        center: &[f64],
         support: Option<&[bool]>,
         cosines: Option<GramMatrix>,
     ) -> Result<Certified> {
