@@ -88,7 +88,8 @@ def test_fit_of_u8(clip: Path, prepare: str) -> None:
 def test_robust_fit_of_u8(clip: Path) -> None:
     prepare = f"X = np.load({str(clip)!r}, mmap_mode='r')[::2]; size = X.nbytes"
     extra, size = extra_memory(prepare, ROBUST)
-    assert extra < 18, f"{extra:.0f} MB extra for {size:.0f} MB of data"
+    # The search holds at most 1500 rows of 2048 features as f64 numbers, the last eigenproblem a Krylov basis of 32 MB.
+    assert extra < 150, f"{extra:.0f} MB extra for {size:.0f} MB of data"
 
 
 def test_fit_of_f32_in_fortran_order() -> None:

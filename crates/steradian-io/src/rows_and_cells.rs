@@ -121,7 +121,7 @@ impl Data {
             return Ok(self);
         }
         let mut incomplete = Vec::new();
-        self.advise_access(&[0..samples], 1);
+        self.advise_access(std::slice::from_ref(&(0..samples)), 1);
         for start in (0..samples).step_by(SCAN_ROWS) {
             self.visit(start..samples.min(start + SCAN_ROWS), &mut |block| {
                 incomplete.extend(missing_cells(&block).map(|(row, _)| block.first() + row));

@@ -255,7 +255,7 @@ fn degenerate(kind: &str, n: usize, features: usize) -> Matrix {
             }
         }
         "most rows equal" => {
-            if i % 3 == 0 {
+            if i.is_multiple_of(3) {
                 normal[(i, j)]
             } else {
                 2.0

@@ -109,7 +109,9 @@ fn a_job_whose_row_model_is_inconsistent_is_rejected() {
     };
     let usual = student(0.5, 9.0);
     run(&good(), usual, MomentProduct::Scatter).unwrap();
-    let broken: [(&str, fn(&mut RowModel)); 14] = [
+    /// A change that makes a model inconsistent.
+    type Damage = fn(&mut RowModel);
+    let broken: [(&str, Damage); 14] = [
         ("the center", |m| m.center.push(0.0)),
         ("the center", |m| m.center[1] = f64::NAN),
         ("the components", |m| m.components[(0, 1)] = f64::INFINITY),
