@@ -89,8 +89,8 @@ fn no_memory_left_is_a_clean_error() {
     file.set_len(file.metadata().unwrap().len() + (n * features * 4) as u64).unwrap();
     let before = lab.listing();
     let program = assert_cmd::cargo::cargo_bin!("steradian").display().to_string();
-    // 320 MB of mapped file and 200 MB for everything else, of which the copy would take 320 MB.
-    let line = format!("ulimit -v 520000 && exec {program} fit x.npy -o m --method ga --threads 1");
+    // 320 MB of mapped file and 280 MB for everything else, of which the copy would take 320 MB.
+    let line = format!("ulimit -v 600000 && exec {program} fit x.npy -o m --method ga --threads 1");
     let mut shell = std::process::Command::new("sh");
     let output = shell.args(["-c", &line]).current_dir(lab.path("")).output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
