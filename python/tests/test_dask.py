@@ -346,7 +346,7 @@ def test_a_killed_worker_does_not_change_the_bytes(client: Client, tmp_path: Pat
         for first in range(0, 800, 200)
     ]
     lazy = da.concatenate(parts)
-    model = AngularEmbedding(2, n_directions=40)
+    model = AngularEmbedding(2, method="angular")
     calm = _bytes(model.fit(lazy))
     for when in (2, model.n_passes_ - 2):
         victim = sorted(client.run(os.getpid).values())[0]
@@ -356,7 +356,7 @@ def test_a_killed_worker_does_not_change_the_bytes(client: Client, tmp_path: Pat
             if progress.pass_number == when:
                 killer.start()
 
-        fit = AngularEmbedding(2, n_directions=40).fit(lazy, callback=kill)
+        fit = AngularEmbedding(2, method="angular").fit(lazy, callback=kill)
         killer.join()
         assert _bytes(fit) == calm
         client.wait_for_workers(2, timeout=120)
