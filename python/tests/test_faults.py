@@ -25,7 +25,7 @@ def allocations():
     counts = np.fromfile(os.environ["STERADIAN_FAULT_COUNTS"], dtype="<u8")
     return int(counts[int(sys.argv[2])]), int(counts[-1])
 
-shape, method = {"samples": ((150_000, 3), "robust"), "features": ((12, 150_000), "pca")}[sys.argv[1]]
+shape, method = {"samples": ((150_000, 3), "angular"), "features": ((12, 150_000), "pca")}[sys.argv[1]]
 x = np.random.default_rng(0).normal(size=shape)
 before, _ = allocations()
 try:
