@@ -56,7 +56,7 @@ for dtype in ("float64", ">f4", "int16"):
             mapped = view(np.load(path, mmap_mode="r"))
             if when == 0:
                 os.truncate(path, size)
-            estimator = steradian.AngularEmbedding(2, method="angular")
+            estimator = steradian.AngularEmbedding("auto", method="angular", solver="krylov")
             try:
                 estimator.fit(mapped, callback=lambda p: os.truncate(path, size) if p.pass_number == when else None)
                 print(dtype, order, when, size, "no error")
