@@ -36,8 +36,8 @@ class KnownFit(estimator.Fit):
         return np.asarray(1.25 * self.data.true_variances[::-1])
 
     def flags(self, points: Array, *, own: bool) -> estimator.Flags:
-        nobody = np.zeros(len(points), bool)
-        return estimator.Flags(nobody, self.data.outlier if own else ~nobody)
+        no_flag = np.zeros(len(points), bool)
+        return estimator.Flags(no_flag, self.data.outlier if own else ~no_flag)
 
     def bad_cells(self, points: Array, *, own: bool) -> Array:
         return self.data.bad_cells if own else np.zeros(points.shape, bool)
