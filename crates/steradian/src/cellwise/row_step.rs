@@ -14,7 +14,9 @@
 
 use super::features::wrapped;
 use super::row_model::{RowModel, SCALE_FEATURES};
-use super::vectors::{residuals, row_products, square_norm, standardize};
+use super::vectors::{
+    Fitted, center_row, count_up_to, mark_bad, residuals, row_products, standardized_residuals, sum_of_outer_products,
+};
 use crate::memory;
 use crate::numeric::linalg::Matrix;
 use crate::numeric::statistics::NORMAL_MAD;
@@ -23,6 +25,8 @@ use crate::numeric::statistics::NORMAL_MAD;
 const CELL_LIMIT: f64 = 3.0;
 /// Row scale below which a row without a large residual needs no second look.
 const CALM: f64 = 1.2;
+/// Cells that are passed over together if all are usable.
+const STATE_GROUP: usize = 16;
 /// Rounds of bad cells and scores.
 const ROUNDS: usize = 2;
 /// Regularization of scores from few cells.
@@ -46,14 +50,30 @@ pub(crate) struct RowState {
     pub usable: usize,
     /// True if too few cells are usable, or too many are bad.
     pub unusable: bool,
-    /// The scale of the row's residuals relative to the limits, at least 1.
+    /// The scale of the row's residuals relative to the limits, at least 1; of a row without suspicious cells only for a step
+    /// [`with_row_scales`](RowStep::with_row_scales), otherwise 1.
     pub row_scale: f64,
+    /// Standardized residual for [`RowWork::marking_scores`] beyond which cells are bad; infinite if none are.
+    pub limit: f64,
     /// The sum of squared residuals over the usable cells.
     pub square: f64,
     /// The degrees of freedom: usable cells less components, at least 1.
     pub freedom: f64,
     /// The orthogonal distance, scaled to D - d degrees of freedom.
     pub distance: f64,
+}
+
+/// What the search for bad cells found.
+#[derive(Debug, Clone, Copy)]
+struct Cleaned {
+    row_scale: f64,
+    limit: f64,
+    too_many: bool,
+}
+
+impl Cleaned {
+    /// A row whose cells are all taken as they are.
+    const NOT: Self = Self { row_scale: 1.0, limit: f64::INFINITY, too_many: false };
 }
 
 /// Buffers of one row.
@@ -66,8 +86,9 @@ pub(crate) struct RowWork {
     /// The centered row with 0 for every cell that is not usable.
     used: Vec<f64>,
     residuals: Vec<f64>,
-    wrapped_residuals: Vec<f64>,
     few: Vec<f64>,
+    /// The scores that gave the last bad cells.
+    pub marking_scores: Vec<f64>,
 }
 
 impl RowWork {
@@ -78,8 +99,8 @@ impl RowWork {
             states: memory::filled(features, CellState::Usable),
             used: zeros(),
             residuals: zeros(),
-            wrapped_residuals: zeros(),
             few: Vec::with_capacity(features.min(SCALE_FEATURES)),
+            marking_scores: Vec::new(),
         }
     }
 
@@ -99,6 +120,8 @@ pub(crate) struct RowStep<'a> {
     inverse_limits: Vec<f64>,
     /// sigma^2 / lambda of each component.
     ridge: Vec<f64>,
+    /// True if the scale of every row is computed.
+    has_row_scales: bool,
 }
 
 impl<'a> RowStep<'a> {
@@ -114,7 +137,13 @@ impl<'a> RowStep<'a> {
             columns: model.components.transposed(),
             inverse_limits: model.limits.iter().map(|limit| 1.0 / limit).collect(),
             ridge,
+            has_row_scales: false,
         }
+    }
+
+    /// Also computes the scale of rows without suspicious cells, by a median for each row.
+    pub(crate) fn with_row_scales(self) -> Self {
+        Self { has_row_scales: true, ..self }
     }
 
     pub(crate) fn model(&self) -> &RowModel {
@@ -125,18 +154,23 @@ impl<'a> RowStep<'a> {
     pub(crate) fn run(&self, row: &[f64], work: &mut RowWork, scores: &mut [f64]) -> RowState {
         let missing = self.center(row, work);
         self.scores(missing, work, scores);
-        let (mut row_scale, mut too_many) = (1.0, false);
-        let (d, features) = (self.model.n_components(), self.model.n_features());
-        if self.model.cleans && d < features {
-            residuals(&work.centered, scores, &self.model.components, &mut work.residuals);
-            let largest = self.standardize(missing, &work.states, &mut work.residuals);
-            let own = self.own_scale(missing, &work.states, &work.residuals, &mut work.few);
-            row_scale = own.max(1.0);
-            if largest > CELL_LIMIT || own > CALM {
-                (row_scale, too_many) = self.clean(row, missing, own, work, scores);
-            }
+        if !self.model.cleans || self.model.n_components() == self.model.n_features() {
+            return self.state(work, scores, Cleaned::NOT);
         }
-        self.state(work, scores, row_scale, too_many)
+        let states = (missing > 0).then_some(&work.states[..]);
+        let (square, largest) = standardized_residuals(
+            Fitted { row: &work.centered, scores, components: &self.model.components },
+            states,
+            &self.inverse_limits,
+            &mut work.residuals,
+        );
+        if largest <= CELL_LIMIT && self.is_calm(missing, work) {
+            let row_scale = if self.has_row_scales { self.own_scale(missing, work).max(1.0) } else { 1.0 };
+            return self.row_state(square, self.model.n_features() - missing, Cleaned { row_scale, ..Cleaned::NOT });
+        }
+        let own = self.own_scale(missing, work);
+        let cleaned = self.clean(row, missing, own, work, scores);
+        self.state(work, scores, cleaned)
     }
 
     /// Compares a row with the model where the states of its cells are given.
@@ -151,15 +185,43 @@ impl<'a> RowStep<'a> {
         work.states.copy_from_slice(states);
         let unused = states.iter().filter(|state| **state != CellState::Usable).count();
         self.scores(unused, work, scores);
-        self.state(work, scores, 1.0, false)
+        self.state(work, scores, Cleaned::NOT)
     }
 
     /// Writes the centered row with the expected value for every cell that is not usable.
     pub(crate) fn repair(&self, work: &RowWork, scores: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&work.centered);
-        for (j, _) in work.states.iter().enumerate().filter(|(_, state)| **state != CellState::Usable) {
-            out[j] = self.fitted(j, scores);
+        for (group, states) in work.states.chunks(STATE_GROUP).enumerate() {
+            if states.iter().all(|state| *state == CellState::Usable) {
+                continue;
+            }
+            for (j, state) in states.iter().enumerate() {
+                if *state != CellState::Usable {
+                    let j = group * STATE_GROUP + j;
+                    out[j] = self.fitted(j, scores);
+                }
+            }
         }
+    }
+
+    /// [`repair`](Self::repair) of a row that was compared with the model before: its bad cells are those beyond the limit of its
+    /// state for the scores that marked them.
+    pub(crate) fn repair_again(
+        &self,
+        row: &[f64],
+        (limit, marking_scores): (f64, &[f64]),
+        scores: &[f64],
+        work: &mut RowWork,
+        out: &mut [f64],
+    ) {
+        let missing = self.center(row, work);
+        if limit < f64::INFINITY {
+            work.marking_scores.clear();
+            work.marking_scores.extend_from_slice(marking_scores);
+            let mut products = vec![0.0; scores.len()];
+            self.mark_bad((limit, missing > 0), work, &mut products);
+        }
+        self.repair(work, scores, out);
     }
 
     /// The expected value of a cell relative to the center.
@@ -169,13 +231,15 @@ impl<'a> RowStep<'a> {
 
     /// Centers a row and marks its missing cells; returns their number.
     fn center(&self, row: &[f64], work: &mut RowWork) -> usize {
+        let has_missing = center_row(row, &self.model.center, LARGEST, &mut work.centered);
+        work.states.fill(CellState::Usable);
+        if !has_missing {
+            return 0;
+        }
         let mut missing = 0;
-        let cells = work.centered.iter_mut().zip(&mut work.states);
-        for ((z, state), (x, mu)) in cells.zip(row.iter().zip(&self.model.center)) {
-            let is_missing = x.is_nan();
-            missing += usize::from(is_missing);
-            *z = if is_missing { 0.0 } else { (x - mu).clamp(-LARGEST, LARGEST) };
-            *state = if is_missing { CellState::Missing } else { CellState::Usable };
+        for (state, _) in work.states.iter_mut().zip(row).filter(|(_, x)| x.is_nan()) {
+            *state = CellState::Missing;
+            missing += 1;
         }
         missing
     }
@@ -185,20 +249,29 @@ impl<'a> RowStep<'a> {
         if unused == 0 {
             return row_products(&work.centered, &self.model.components, scores);
         }
-        let (d, features) = (self.model.n_components(), self.model.n_features());
-        let usable = |state: &CellState| *state == CellState::Usable;
         let cells = work.used.iter_mut().zip(&work.centered).zip(&work.states);
-        cells.for_each(|((used, z), state)| *used = if usable(state) { *z } else { 0.0 });
+        cells.for_each(|((used, z), state)| *used = if *state == CellState::Usable { *z } else { 0.0 });
         row_products(&work.used, &self.model.components, scores);
+        self.solve(unused, &work.states, scores);
+    }
+
+    /// From the products of the components with the usable cells to scores; `unused` cells are not usable.
+    fn solve(&self, unused: usize, states: &[CellState], scores: &mut [f64]) {
+        if unused == 0 {
+            return;
+        }
+        let (d, features) = (self.model.n_components(), self.model.n_features());
         // The sum over the smaller set of cells: of those that are not usable it is subtracted from the identity.
         let of_usable = 2 * unused > features;
-        let mut normal = vec![0.0; d * d];
-        for (j, _) in work.states.iter().enumerate().filter(|(_, state)| usable(state) == of_usable) {
-            let q = self.columns.row(j);
-            for (a, row) in normal.chunks_exact_mut(d).enumerate() {
-                row[..=a].iter_mut().zip(q).for_each(|(sum, b)| *sum += q[a] * b);
+        let mut summed = Vec::with_capacity(if of_usable { features - unused } else { unused });
+        for (group, states) in states.chunks(STATE_GROUP).enumerate() {
+            if !of_usable && states.iter().all(|state| *state == CellState::Usable) {
+                continue;
             }
+            let cells = states.iter().enumerate().filter(|(_, state)| (**state == CellState::Usable) == of_usable);
+            summed.extend(cells.map(|(j, _)| (group * STATE_GROUP + j) as u32));
         }
+        let mut normal = sum_of_outer_products(&self.columns, &summed);
         let share = unused as f64 / features as f64;
         for a in 0..d {
             if !of_usable {
@@ -210,33 +283,43 @@ impl<'a> RowStep<'a> {
         solve_cholesky(&mut normal, scores);
     }
 
-    /// Divides residuals by their limits; returns the largest of the cells that are present.
-    fn standardize(&self, missing: usize, states: &[CellState], residuals: &mut [f64]) -> f64 {
-        if missing > 0 {
-            let cells = residuals.iter_mut().zip(states).filter(|(_, state)| **state == CellState::Missing);
-            cells.for_each(|(residual, _)| *residual = 0.0);
-        }
-        standardize(residuals, &self.inverse_limits)
+    /// True if the scale of the row is at most [`CALM`], by counting its standardized residuals up to that limit.
+    fn is_calm(&self, missing: usize, work: &mut RowWork) -> bool {
+        let limit = CALM / NORMAL_MAD;
+        let (within, present) = if missing == 0 && self.model.scale_features.is_empty() {
+            (count_up_to(&work.residuals, limit), work.residuals.len())
+        } else {
+            self.gather(missing, work);
+            (count_up_to(&work.few, limit), work.few.len())
+        };
+        // The median is a mean of two residuals, one on each side of the limit, only if exactly half of them are within it.
+        2 * within > present || 2 * within == present && self.own_scale(missing, work) <= CALM
     }
 
-    /// 1.4826 times the median of the standardized residuals of the cells that are present; 0 without any.
-    fn own_scale(&self, missing: usize, states: &[CellState], standardized: &[f64], few: &mut Vec<f64>) -> f64 {
+    /// Collects the standardized residuals that give the scale of the row.
+    fn gather(&self, missing: usize, work: &mut RowWork) {
+        let RowWork { few, residuals, states, .. } = work;
         few.clear();
         let chosen = &self.model.scale_features;
         if !chosen.is_empty() {
             let present = chosen.iter().filter(|&&j| states[j] != CellState::Missing);
-            few.extend(present.map(|&j| standardized[j]));
+            few.extend(present.map(|&j| residuals[j]));
         } else if missing == 0 {
-            few.extend_from_slice(standardized);
+            few.extend_from_slice(residuals);
         } else {
-            let cells = standardized.iter().zip(states).filter(|(_, state)| **state != CellState::Missing);
+            let cells = residuals.iter().zip(states).filter(|(_, state)| **state != CellState::Missing);
             few.extend(cells.map(|(a, _)| *a));
         }
-        NORMAL_MAD * unsorted_median(few)
     }
 
-    /// Bad cells, scores without them, row scale; true if too many cells are bad.
-    fn clean(&self, row: &[f64], missing: usize, own: f64, work: &mut RowWork, scores: &mut [f64]) -> (f64, bool) {
+    /// 1.4826 times the median of the standardized residuals of the cells that are present; 0 without any.
+    fn own_scale(&self, missing: usize, work: &mut RowWork) -> f64 {
+        self.gather(missing, work);
+        NORMAL_MAD * unsorted_median(&mut work.few)
+    }
+
+    /// Bad cells, scores without them, and the scale of the row, which is `own` for the scores that are given.
+    fn clean(&self, row: &[f64], missing: usize, own: f64, work: &mut RowWork, scores: &mut [f64]) -> Cleaned {
         let model = self.model;
         let (d, features) = (model.n_components(), model.n_features());
         let cells = work.used.iter_mut().zip(row).zip(&model.center);
@@ -246,59 +329,79 @@ impl<'a> RowStep<'a> {
         }
         let mut from_wrapped = vec![0.0; d];
         row_products(&work.used, &model.components, &mut from_wrapped);
-        residuals(&work.centered, &from_wrapped, &model.components, &mut work.wrapped_residuals);
-        self.standardize(missing, &work.states, &mut work.wrapped_residuals);
-        if self.own_scale(missing, &work.states, &work.wrapped_residuals, &mut work.few) < own {
+        let mut scale = self.scale_of(missing, work, &from_wrapped);
+        if scale < own {
             scores.copy_from_slice(&from_wrapped);
-            std::mem::swap(&mut work.residuals, &mut work.wrapped_residuals);
+        } else {
+            scale = own;
         }
-        let (mut row_scale, mut too_many) = (1.0, false);
+        let mut cleaned = Cleaned::NOT;
         for round in 0..ROUNDS {
             if round > 0 {
-                residuals(&work.centered, scores, &model.components, &mut work.residuals);
-                self.standardize(missing, &work.states, &mut work.residuals);
+                scale = self.scale_of(missing, work, scores);
             }
-            row_scale = self.own_scale(missing, &work.states, &work.residuals, &mut work.few).max(1.0);
-            let limit = CELL_LIMIT * row_scale;
-            let mut bad = 0;
-            for (state, a) in work.states.iter_mut().zip(&work.residuals) {
-                if *state != CellState::Missing {
-                    let is_bad = *a > limit;
-                    bad += usize::from(is_bad);
-                    *state = if is_bad { CellState::Bad } else { CellState::Usable };
-                }
-            }
-            too_many = 2 * bad > features - d;
-            if too_many {
+            cleaned.row_scale = scale.max(1.0);
+            cleaned.limit = CELL_LIMIT * cleaned.row_scale;
+            work.marking_scores.clear();
+            work.marking_scores.extend_from_slice(scores);
+            let bad = self.mark_bad((cleaned.limit, missing > 0), work, scores);
+            cleaned.too_many = 2 * bad > features - d;
+            if cleaned.too_many {
                 let states = work.states.iter_mut().filter(|state| **state == CellState::Bad);
                 states.for_each(|state| *state = CellState::Usable);
-                bad = 0;
+                cleaned.limit = f64::INFINITY;
+                self.scores(missing, work, scores);
+            } else {
+                self.solve(missing + bad, &work.states, scores);
             }
-            self.scores(missing + bad, work, scores);
         }
-        (row_scale, too_many)
+        cleaned
+    }
+
+    /// Marks the bad cells beyond a limit for the scores `work.marking_scores`; writes the products with the usable cells.
+    fn mark_bad(&self, (limit, has_missing): (f64, bool), work: &mut RowWork, products: &mut [f64]) -> usize {
+        let fitted = Fitted { row: &work.centered, scores: &work.marking_scores, components: &self.model.components };
+        mark_bad(fitted, &self.inverse_limits, (limit, has_missing), &mut work.states, products)
+    }
+
+    /// 1.4826 times the median of the standardized residuals for some scores.
+    fn scale_of(&self, missing: usize, work: &mut RowWork, scores: &[f64]) -> f64 {
+        let chosen = &self.model.scale_features;
+        if chosen.is_empty() {
+            let fitted = Fitted { row: &work.centered, scores, components: &self.model.components };
+            // A cell that was bad in the round before counts, too.
+            standardized_residuals(fitted, None, &self.inverse_limits, &mut work.residuals);
+            return self.own_scale(missing, work);
+        }
+        work.few.clear();
+        for &j in chosen.iter().filter(|&&j| work.states[j] != CellState::Missing) {
+            work.few.push((work.centered[j] - self.fitted(j, scores)).abs() * self.inverse_limits[j]);
+        }
+        NORMAL_MAD * unsorted_median(&mut work.few)
     }
 
     /// Residuals over the usable cells.
-    fn state(&self, work: &mut RowWork, scores: &[f64], row_scale: f64, too_many: bool) -> RowState {
+    fn state(&self, work: &mut RowWork, scores: &[f64], cleaned: Cleaned) -> RowState {
         let (d, features) = (self.model.n_components(), self.model.n_features());
-        residuals(&work.centered, scores, &self.model.components, &mut work.residuals);
-        let mut usable = features;
-        for (residual, state) in work.residuals.iter_mut().zip(&work.states) {
-            if *state != CellState::Usable {
-                *residual = 0.0;
-                usable -= 1;
-            }
-        }
+        let fitted = Fitted { row: &work.centered, scores, components: &self.model.components };
+        let square = residuals(fitted, Some(&work.states), &mut work.residuals);
+        let usable = work.states.iter().map(|state| u64::from(*state == CellState::Usable)).sum::<u64>() as usize;
         // Without directions outside of the subspace, residuals are rounding.
-        let square = if features > d { square_norm(&work.residuals) } else { 0.0 };
+        let square = if features > d { square } else { 0.0 };
+        self.row_state(square, usable, cleaned)
+    }
+
+    /// The position of a row with this sum of squared residuals over its usable cells.
+    fn row_state(&self, square: f64, usable: usize, cleaned: Cleaned) -> RowState {
+        let (d, features) = (self.model.n_components(), self.model.n_features());
         let outside = (features - d) as f64;
         let freedom = usable as f64 - d as f64;
         let too_few = if features > d { freedom < 1.0 } else { freedom < 0.0 };
         RowState {
             usable,
-            unusable: too_many || too_few,
-            row_scale,
+            unusable: cleaned.too_many || too_few,
+            row_scale: cleaned.row_scale,
+            limit: cleaned.limit,
             square,
             freedom: freedom.max(1.0),
             distance: (square * outside / freedom.max(0.5)).sqrt(),

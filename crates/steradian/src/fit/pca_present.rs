@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::assemble::Embedding;
 use super::robust::{
     EXTRA_COLUMNS, FitState, LastProblem, SCATTER_FEATURES, calibrated, embedding, last_eigenproblem, leading_of,
-    maximum, not_converged, report_of, widen,
+    maximum, not_converged, report_of,
 };
 use super::stages::embed;
 use crate::cellwise::RowModel;
@@ -22,6 +22,7 @@ use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
 use crate::folds::{MomentProduct, RobustMoments, RowWeighting};
 use crate::memory;
+use crate::numeric::orthonormal::widen;
 use crate::search::Sample;
 use crate::search::leading::turn;
 

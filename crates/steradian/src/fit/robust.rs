@@ -23,11 +23,10 @@ use crate::config::screen::Screen;
 use crate::data::source::Source;
 use crate::engine::runner::Runner;
 use crate::error::{Error, Result};
-use crate::folds::{MomentProduct, RobustMoments, RowMoments, RowWeighting};
+use crate::folds::{MomentProduct, RepairedProduct, RepairedRow, RobustMoments, RowMoments, RowWeighting};
 use crate::model::{Cellwise, Certificate, Diagnostics, FitReport, Subspace};
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
-use crate::numeric::orthonormal::orthonormalize;
-use crate::numeric::random::{Stream, normal_matrix};
+use crate::numeric::orthonormal::{orthonormalize_in_order, widen};
 use crate::search::calibration::{Calibration, calibrate, resolution_floor};
 use crate::search::candidate::SearchOptions;
 use crate::search::component_count::count_components;
@@ -47,6 +46,8 @@ pub(crate) const EXTRA_COLUMNS: usize = 4;
 /// Passes at most, and the turn of the components at which they end.
 pub(crate) const MAX_PASSES: usize = 8;
 const SETTLED: f64 = 1e-3;
+/// Numbers that repair the rows again, which are kept for the last eigenproblem, at most.
+pub(super) const KEPT_NUMBERS: usize = 1 << 23;
 /// Relative rise of the objective that is rounding.
 const RISE: f64 = 1e-9;
 /// Share of a feature's cells that are bad, from which on it is named in a warning.
@@ -264,6 +265,7 @@ fn run_passes<R: Runner>(state: &mut FitState, kappa: f64, source: &dyn Source, 
     let features = state.model.n_features();
     let d = state.model.n_components();
     if features > SCATTER_FEATURES {
+        state.basis = state.basis.first_columns(state.basis.columns().min(d + EXTRA_COLUMNS));
         widen(&mut state.basis, d + EXTRA_COLUMNS)?;
     }
     for _ in 0..MAX_PASSES {
@@ -306,16 +308,6 @@ fn require_rows(moments: &RowMoments, d: usize, source: &dyn Source) -> Result<(
     Ok(())
 }
 
-/// Adds random columns to a basis.
-pub(super) fn widen(basis: &mut Matrix, columns: usize) -> Result<()> {
-    let missing = columns.min(basis.rows()).saturating_sub(basis.columns());
-    if missing > 0 {
-        *basis = basis.beside(&normal_matrix(basis.rows(), missing, 0, Stream::Krylov));
-        orthonormalize(basis, 0.0)?;
-    }
-    Ok(())
-}
-
 /// The shift of the center and the sum of the weights.
 fn shift(moments: &RowMoments) -> Vec<f64> {
     moments.sum.iter().map(|x| x / moments.weight).collect()
@@ -323,20 +315,15 @@ fn shift(moments: &RowMoments) -> Vec<f64> {
 
 /// Eigenvalues of the weighted scatter, largest first, and vectors: exact for a D x D matrix, one step of block iteration otherwise.
 pub(super) fn leading_of(moments: &RowMoments, basis: &Matrix, features: usize) -> Result<(Vec<f64>, Matrix)> {
-    let shift = shift(moments);
     if moments.product.columns() == features {
-        return symmetric_eigen(&centered_scatter(moments, &shift));
+        return symmetric_eigen(&centered_scatter(moments, &shift(moments)));
     }
-    let image = centered_product(moments, &shift, basis);
+    let image = centered_product(moments.product.clone(), moments, basis);
     let inner = tall_inner(basis, &image);
     let (values, rotation) = symmetric_eigen(&crate::solver::certificate::symmetric_part(&inner))?;
     let mut vectors = product(&image, &rotation);
-    orthonormalize_columns(&mut vectors);
+    orthonormalize_in_order(&mut vectors);
     Ok((values, vectors))
-}
-
-fn orthonormalize_columns(vectors: &mut Matrix) {
-    crate::numeric::orthonormal::orthonormalize_in_order(vectors);
 }
 
 fn centered_scatter(moments: &RowMoments, shift: &[f64]) -> Matrix {
@@ -348,14 +335,13 @@ fn centered_scatter(moments: &RowMoments, shift: &[f64]) -> Matrix {
 }
 
 /// sum w (z - c)(z - c)'V from sum w z (z'V).
-fn centered_product(moments: &RowMoments, shift: &[f64], basis: &Matrix) -> Matrix {
-    let l = basis.columns();
+fn centered_product(mut image: Matrix, moments: &RowMoments, basis: &Matrix) -> Matrix {
+    let (l, shift) = (basis.columns(), shift(moments));
     let mut along = vec![0.0; l];
-    for (row, c) in basis.data().chunks_exact(l).zip(shift) {
+    for (row, c) in basis.data().chunks_exact(l).zip(&shift) {
         along.iter_mut().zip(row).for_each(|(sum, v)| *sum += c * v);
     }
-    let mut image = moments.product.clone();
-    for (row, c) in image.data_mut().chunks_exact_mut(l).zip(shift) {
+    for (row, c) in image.data_mut().chunks_exact_mut(l).zip(&shift) {
         row.iter_mut().zip(&along).for_each(|(x, a)| *x -= moments.weight * c * a);
     }
     image
@@ -377,8 +363,15 @@ pub(super) fn maximum(mut model: RowModel, vectors: &Matrix, values: &[f64], mom
 struct RepairedRows<'a, R> {
     state: &'a FitState,
     weighting: RowWeighting,
+    /// Moments of the first pass, which also list what repairs the rows again unless there are too many.
+    moments: &'a RowMoments,
     source: &'a dyn Source,
     runner: &'a R,
+}
+
+/// True if what repairs each row again is kept in memory: rows in this process, and not too many.
+fn keeps_rows(samples: usize, d: usize, in_process: bool) -> bool {
+    in_process && samples.saturating_mul(RepairedRow::numbers(d)) <= KEPT_NUMBERS
 }
 
 impl<R: Runner> Operator for RepairedRows<'_, R> {
@@ -387,10 +380,15 @@ impl<R: Runner> Operator for RepairedRows<'_, R> {
     }
 
     fn apply(&self, w: &Matrix) -> Result<Matrix> {
-        let product = MomentProduct::Basis(Cow::Borrowed(w));
-        let moments = self.runner.run(&RobustMoments::new(&self.state.model, self.weighting, product), self.source)?;
-        let mut image = centered_product(&moments, &shift(&moments), w);
-        image.data_mut().iter_mut().for_each(|x| *x /= moments.weight);
+        let model = &self.state.model;
+        let product = if self.moments.repaired.is_empty() {
+            let product = MomentProduct::Basis(Cow::Borrowed(w));
+            self.runner.run(&RobustMoments::new(model, self.weighting, product), self.source)?.product
+        } else {
+            self.runner.run(&RepairedProduct::new(model, &self.moments.repaired, w), self.source)?
+        };
+        let mut image = centered_product(product, self.moments, w);
+        image.data_mut().iter_mut().for_each(|x| *x /= self.moments.weight);
         Ok(image)
     }
 }
@@ -415,7 +413,9 @@ pub(super) fn last_eigenproblem<R: Runner>(
     let seed = data.start_seed(config.seed);
     let scatter = solver == Solver::Scatter;
     let first = if scatter { MomentProduct::Scatter } else { MomentProduct::None };
-    let moments = runner.run(&RobustMoments::new(&state.model, weighting, first).with_support(), source)?;
+    let pass = RobustMoments::new(&state.model, weighting, first).with_support();
+    let keeps = !scatter && keeps_rows(source.shape().samples, d, runner.supports_pairs());
+    let moments = runner.run(&if keeps { pass.with_rows() } else { pass }, source)?;
     require_rows(&moments, d, source)?;
     let mut certified = if scatter {
         let mut matrix = centered_scatter(&moments, &shift(&moments));
@@ -423,7 +423,7 @@ pub(super) fn last_eigenproblem<R: Runner>(
         let vectors = dense::top_vectors(&matrix, d, config.tolerance, seed, runner)?;
         certify(&Dense { matrix: &matrix, runner }, vectors, d, runner)?
     } else {
-        let operator = RepairedRows { state, weighting, source, runner };
+        let operator = RepairedRows { state, weighting, moments: &moments, source, runner };
         let target = (0.5 * config.tolerance, krylov::Purpose::Certified);
         let vectors = krylov::top_vectors(&operator, Some(&state.basis), (d, d + 1), target, seed, runner)?;
         certify_to(config.tolerance, &operator, vectors, d, runner)?
@@ -486,7 +486,7 @@ fn restricted(model: &RowModel, features: &[usize]) -> Result<RowModel> {
     // The scores of the chosen features are those of all, up to the share of each component that they have.
     let gram = tall_inner(&columns, &columns);
     let shares: Vec<f64> = (0..d).map(|k| gram[(k, k)]).collect();
-    crate::numeric::orthonormal::orthonormalize_in_order(&mut columns);
+    orthonormalize_in_order(&mut columns);
     let scale = pick(&model.scale);
     Ok(RowModel {
         center: pick(&model.center),

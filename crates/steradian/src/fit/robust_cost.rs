@@ -2,10 +2,11 @@
 
 use super::assemble::SCALE_SCORES;
 use super::cost::{Costs, PlanStep};
-use super::robust::{EXTRA_COLUMNS, MAX_PASSES, directions};
+use super::robust::{EXTRA_COLUMNS, KEPT_NUMBERS, MAX_PASSES, directions};
 use crate::config::options::{Cells, ComponentCount, Scaling, Solver};
 use crate::data::source::Shape;
 use crate::engine::grid::Grid;
+use crate::folds::{RepairedRow, repaired_chunk_rows};
 use crate::search::outlyingness::pair_count;
 use crate::search::sample::{sample_size, search_features};
 use crate::solver::krylov::max_columns;
@@ -85,7 +86,12 @@ impl Costs<'_> {
         };
         let accumulator = F64 * features * (1 + columns);
         let grid = Grid::new(n, self.shape.features, accumulator as usize);
-        let block = threads * F64 * features * (2 * ((1u64 << 18) / features.max(1)).clamp(4, 256) + 12);
+        let block = threads * F64 * features * (2 * repaired_chunk_rows(self.shape.features) as u64 + 12);
+        // What repairs the rows again, in the sums and in the result.
+        let kept = match solver {
+            Solver::Scatter => 0,
+            _ => 2 * F64 * (n as u64 * RepairedRow::numbers(self.d() as usize) as u64).min(KEPT_NUMBERS as u64),
+        };
         let basis = match solver {
             Solver::Scatter => 5 * F64 * features * features,
             _ => {
@@ -93,6 +99,6 @@ impl Costs<'_> {
                 F64 * features * (columns + 8 * width.0 as u64) + 3 * F64 * columns * columns
             }
         };
-        accumulator * grid.live_accumulators(self.threads) as u64 + block + basis
+        accumulator * grid.live_accumulators(self.threads) as u64 + block + basis + kept
     }
 }

@@ -17,7 +17,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::cellwise::student::StudentWeights;
-use crate::cellwise::{RowModel, RowStep, RowWork};
+use crate::cellwise::vectors::{add_scaled, square_norm};
+use crate::cellwise::{RowModel, RowState, RowStep, RowWork};
 use crate::codec::{inconsistent, packed, require_finite, require_length};
 use crate::data::block::Block;
 use crate::data::source::Shape;
@@ -30,6 +31,8 @@ use crate::numeric::linalg::{Matrix, MatrixView, add_product, add_product_stride
 const STRIP: usize = 128;
 /// Cells of the repaired rows that are held at once.
 const CHUNK_CELLS: usize = 1 << 18;
+/// Rows of a chunk at least: products read all columns for each chunk.
+const LEAST_ROWS: usize = 16;
 
 /// The second moments that a pass sums.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -64,17 +67,24 @@ pub struct RobustMoments<'a> {
     product: MomentProduct<'a>,
     /// True if the sums have the support.
     lists_support: bool,
+    /// True if the sums have what repairs every row again.
+    lists_rows: bool,
 }
 
 impl<'a> RobustMoments<'a> {
     /// Moments under a model.
     pub fn new(model: &'a RowModel, weighting: RowWeighting, product: MomentProduct<'a>) -> Self {
-        Self { model: Cow::Borrowed(model), weighting, product, lists_support: false }
+        Self { model: Cow::Borrowed(model), weighting, product, lists_support: false, lists_rows: false }
     }
 
     /// Also lists which rows have a weight.
     pub fn with_support(self) -> Self {
         Self { lists_support: true, ..self }
+    }
+
+    /// Also lists what repairs every row again, for [`RepairedProduct`](super::RepairedProduct).
+    pub(crate) fn with_rows(self) -> Self {
+        Self { lists_rows: true, ..self }
     }
 
     /// Columns of the product.
@@ -104,6 +114,9 @@ pub struct RobustMomentsAccumulator {
     product: Vec<f64>,
     #[serde(with = "packed")]
     support: Vec<u8>,
+    /// Of every row [`RepairedRow::numbers`] values.
+    #[serde(with = "packed")]
+    repaired: Vec<f64>,
 }
 
 /// The moments of all rows.
@@ -119,6 +132,49 @@ pub struct RowMoments {
     pub(crate) sum: Vec<f64>,
     pub(crate) product: Matrix,
     pub(crate) support: Vec<bool>,
+    /// What repairs every row again, if it was asked for.
+    pub(crate) repaired: Vec<f64>,
+}
+
+/// What repairs a row again without a comparison: a slice of its weight, the limit of its bad cells, the scores that marked them,
+/// and its scores.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RepairedRow<'a>(&'a [f64]);
+
+impl<'a> RepairedRow<'a> {
+    /// The length of the slice for d components.
+    pub(crate) fn numbers(d: usize) -> usize {
+        2 + 2 * d
+    }
+
+    /// The rows of a list.
+    pub(crate) fn rows(list: &'a [f64], d: usize) -> impl Iterator<Item = Self> {
+        list.chunks_exact(Self::numbers(d)).map(Self)
+    }
+
+    pub(crate) fn weight(self) -> f64 {
+        self.0[0]
+    }
+
+    /// Writes the repaired row; 0 for a row without weight.
+    pub(crate) fn repair(self, step: &RowStep<'_>, row: &[f64], work: &mut RowWork, out: &mut [f64]) {
+        if self.weight() == 0.0 {
+            return out.fill(0.0);
+        }
+        let (marking_scores, scores) = self.0[2..].split_at((self.0.len() - 2) / 2);
+        step.repair_again(row, (self.0[1], marking_scores), scores, work, out);
+    }
+
+    /// Appends a row to a list.
+    fn push(list: &mut Vec<f64>, weight: f64, state: &RowState, work: &RowWork, scores: &[f64]) {
+        list.extend_from_slice(&[weight, state.limit]);
+        if state.limit < f64::INFINITY {
+            list.extend_from_slice(&work.marking_scores);
+        } else {
+            list.extend(scores.iter().map(|_| 0.0));
+        }
+        list.extend_from_slice(scores);
+    }
 }
 
 /// One row in the sums.
@@ -128,6 +184,8 @@ struct WeightedRow {
     objective: f64,
     bad: u64,
     missing: u64,
+    /// What repairs the row again, if it is asked for.
+    repaired: Vec<f64>,
 }
 
 impl RobustMoments<'_> {
@@ -161,13 +219,24 @@ impl RobustMoments<'_> {
                         }
                         _ => 0.0,
                     };
+                    let mut again = Vec::new();
+                    if self.lists_rows {
+                        RepairedRow::push(&mut again, weight, &state, work, scores);
+                    }
                     if weight == 0.0 {
                         repaired.fill(0.0);
-                        return WeightedRow { weight, freedom: 0.0, objective: 0.0, bad: 0, missing: 0 };
+                        return WeightedRow {
+                            weight,
+                            freedom: 0.0,
+                            objective: 0.0,
+                            bad: 0,
+                            missing: 0,
+                            repaired: again,
+                        };
                     }
                     step.repair(work, scores, repaired);
                     let (bad, missing) = work.unused();
-                    WeightedRow { weight, freedom: state.freedom, objective, bad, missing }
+                    WeightedRow { weight, freedom: state.freedom, objective, bad, missing, repaired: again }
                 },
             )
             .collect()
@@ -182,29 +251,44 @@ impl RobustMoments<'_> {
                     let root = own.weight.sqrt();
                     row.iter_mut().for_each(|z| *z *= root);
                 }
-                let u = Matrix::from_vec(rows, features, repaired.to_vec());
+                let u = MatrixView::new(repaired, rows, features);
                 product.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
                     let start = strip * STRIP;
                     let end = start + lower.len() / features;
-                    let left = MatrixView::columns(&u, start..end).transposed();
-                    add_product_strided(lower, features, left, MatrixView::columns(&u, 0..end), 1.0);
+                    let left = u.select_columns(start..end).transposed();
+                    add_product_strided(lower, features, left, u.select_columns(0..end), 1.0);
                 });
             }
             MomentProduct::Basis(basis) => {
-                let l = basis.columns();
-                let z = Matrix::from_vec(rows, features, repaired.to_vec());
-                let mut y = vec![0.0; rows * l];
-                add_product(&mut y, z.view(), basis.view(), 1.0);
-                y.chunks_exact_mut(l).zip(weights).for_each(|(y, own)| y.iter_mut().for_each(|y| *y *= own.weight));
-                product.par_chunks_mut(8 * STRIP * l).enumerate().for_each(|(strip, out)| {
-                    let start = strip * 8 * STRIP;
-                    let end = start + out.len() / l;
-                    let left = MatrixView::columns(&z, start..end).transposed();
-                    add_product(out, left, MatrixView::new(&y, rows, l), 1.0);
-                });
+                let weights = weights.iter().map(|own| own.weight);
+                add_basis_product(product, MatrixView::new(repaired, rows, features), basis, weights);
             }
         }
     }
+}
+
+/// Adds sum w z (z'V) over the rows z.
+pub(super) fn add_basis_product(
+    product: &mut [f64],
+    z: MatrixView<'_>,
+    basis: &Matrix,
+    weights: impl ExactSizeIterator<Item = f64>,
+) {
+    let (rows, l) = (weights.len(), basis.columns());
+    let mut y = vec![0.0; rows * l];
+    add_product(&mut y, z, basis.view(), 1.0);
+    y.chunks_exact_mut(l).zip(weights).for_each(|(y, weight)| y.iter_mut().for_each(|y| *y *= weight));
+    product.par_chunks_mut(8 * STRIP * l).enumerate().for_each(|(strip, out)| {
+        let start = strip * 8 * STRIP;
+        let end = start + out.len() / l;
+        let left = z.select_columns(start..end).transposed();
+        add_product(out, left, MatrixView::new(&y, rows, l), 1.0);
+    });
+}
+
+/// Rows of a chunk, whose repaired rows are held at once.
+pub(crate) fn chunk_rows(features: usize) -> usize {
+    (CHUNK_CELLS / features.max(1)).clamp(LEAST_ROWS, 256)
 }
 
 impl Fold for RobustMoments<'_> {
@@ -238,7 +322,9 @@ impl Fold for RobustMoments<'_> {
         require_length("the sum", accumulator.sum.len(), features)?;
         require_length("the product", accumulator.product.len(), features.saturating_mul(self.columns()))?;
         let listed = if self.lists_support { samples.len() } else { 0 };
-        require_length("the support", accumulator.support.len(), listed)
+        require_length("the support", accumulator.support.len(), listed)?;
+        let numbers = if self.lists_rows { RepairedRow::numbers(self.model.n_components()) } else { 0 };
+        require_length("the repaired rows", accumulator.repaired.len(), samples.len().saturating_mul(numbers))
     }
 
     fn accumulator_bytes(&self) -> usize {
@@ -258,13 +344,14 @@ impl Fold for RobustMoments<'_> {
             sum: memory::filled(features, 0.0),
             product: zeroed(features * self.columns()),
             support: Vec::new(),
+            repaired: Vec::new(),
         }
     }
 
     fn add(&self, accumulator: &mut RobustMomentsAccumulator, block: &Block<'_>) -> Result<()> {
         let features = self.model.n_features();
         let step = RowStep::new(&self.model);
-        let chunk_rows = (CHUNK_CELLS / features.max(1)).clamp(4, 256);
+        let chunk_rows = chunk_rows(features);
         let mut repaired = memory::filled(chunk_rows.min(block.rows()) * features, 0.0);
         let mut start = 0;
         while start < block.rows() {
@@ -275,6 +362,7 @@ impl Fold for RobustMoments<'_> {
                 if self.lists_support {
                     accumulator.support.push(u8::from(row.weight > 0.0));
                 }
+                accumulator.repaired.extend_from_slice(&row.repaired);
                 if row.weight > 0.0 {
                     accumulator.rows += 1;
                     accumulator.weight += row.weight;
@@ -282,8 +370,8 @@ impl Fold for RobustMoments<'_> {
                     accumulator.objective += row.objective;
                     accumulator.bad += row.bad;
                     accumulator.missing += row.missing;
-                    accumulator.square += row.weight * crate::cellwise::vectors::square_norm(z);
-                    accumulator.sum.iter_mut().zip(z).for_each(|(sum, z)| *sum += row.weight * z);
+                    accumulator.square += row.weight * square_norm(z);
+                    add_scaled(&mut accumulator.sum, row.weight, z);
                 }
             }
             self.add_product(&mut accumulator.product, repaired, &rows);
@@ -295,6 +383,8 @@ impl Fold for RobustMoments<'_> {
     fn merge(&self, left: RobustMomentsAccumulator, right: RobustMomentsAccumulator) -> RobustMomentsAccumulator {
         let mut support = left.support;
         memory::append(&mut support, right.support);
+        let mut repaired = left.repaired;
+        memory::append(&mut repaired, right.repaired);
         RobustMomentsAccumulator {
             rows: left.rows + right.rows,
             weight: left.weight + right.weight,
@@ -306,6 +396,7 @@ impl Fold for RobustMoments<'_> {
             sum: super::add_all(left.sum, &right.sum),
             product: super::add_all(left.product, &right.product),
             support,
+            repaired,
         }
     }
 
@@ -329,6 +420,7 @@ impl Fold for RobustMoments<'_> {
             sum: total.sum,
             product,
             support: total.support.iter().map(|&kept| kept != 0).collect(),
+            repaired: total.repaired,
         })
     }
 }

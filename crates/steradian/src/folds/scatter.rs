@@ -13,7 +13,7 @@ use crate::data::block::Block;
 use crate::data::source::Shape;
 use crate::engine::fold::Fold;
 use crate::error::Result;
-use crate::numeric::linalg::{Matrix, MatrixView, add_product_strided, zeroed};
+use crate::numeric::linalg::{Matrix, add_product_strided, zeroed};
 
 /// Rows of the matrix per task.
 const STRIP: usize = 128;
@@ -84,8 +84,8 @@ impl Fold for Scatter<'_> {
         accumulator.lower.par_chunks_mut(STRIP * features).enumerate().for_each(|(strip, lower)| {
             let start = strip * STRIP;
             let end = start + lower.len() / features;
-            let left = MatrixView::columns(&u, start..end).transposed();
-            add_product_strided(lower, features, left, MatrixView::columns(&u, 0..end), 1.0);
+            let left = u.view().select_columns(start..end).transposed();
+            add_product_strided(lower, features, left, u.view().select_columns(0..end), 1.0);
         });
         Ok(())
     }

@@ -198,7 +198,7 @@ impl Model {
 
     /// Columns of the components, as a panel x d view.
     fn component_columns(&self, columns: std::ops::Range<usize>) -> MatrixView<'_> {
-        MatrixView::columns(&self.subspace.components, columns).transposed()
+        self.subspace.components.view().select_columns(columns).transposed()
     }
 
     /// The scores of all samples: n x d. They are robust where the configuration of the fit says so.

@@ -90,20 +90,25 @@ impl Model {
             .par_chunks_mut(features)
             .zip(residual_sd.par_chunks_mut(features))
             .zip(flags.par_chunks_mut(features));
-        self.visit_rows(block, &model, rows, |row, ((expected, residuals), flags)| {
-            for j in 0..features {
-                let fitted = row.step.fitted(j, row.scores);
-                expected[j] = self.in_data_units(j, fitted);
-                if row.work.states[j] == CellState::Missing {
-                    (residuals[j], flags[j]) = (f64::NAN, CellFlag::Missing);
-                    continue;
+        self.visit_rows(
+            block,
+            &RowStep::new(&model).with_row_scales(),
+            rows,
+            |row, ((expected, residuals), flags)| {
+                for j in 0..features {
+                    let fitted = row.step.fitted(j, row.scores);
+                    expected[j] = self.in_data_units(j, fitted);
+                    if row.work.states[j] == CellState::Missing {
+                        (residuals[j], flags[j]) = (f64::NAN, CellFlag::Missing);
+                        continue;
+                    }
+                    residuals[j] = (row.work.centered[j] - fitted) / (scales[j] * row.state.row_scale);
+                    if residuals[j].abs() > CELL_CUTOFF && !row.state.unusable {
+                        flags[j] = CellFlag::Bad;
+                    }
                 }
-                residuals[j] = (row.work.centered[j] - fitted) / (scales[j] * row.state.row_scale);
-                if residuals[j].abs() > CELL_CUTOFF && !row.state.unusable {
-                    flags[j] = CellFlag::Bad;
-                }
-            }
-        })?;
+            },
+        )?;
         Ok(Some(CellDiagnosis { expected, residual_sd, flags }))
     }
 
@@ -125,7 +130,7 @@ impl Model {
             None => vec![None; block.rows()],
         };
         let rows = values.par_chunks_mut(features).zip(changed.par_chunks_mut(features)).zip(bad.into_par_iter());
-        self.visit_rows_with(block, &model, rows, |own, row, ((values, changed), bad)| {
+        self.visit_rows_with(block, &RowStep::new(&model), rows, |own, row, ((values, changed), bad)| {
             for j in 0..features {
                 let is_missing = row.work.states[j] == CellState::Missing;
                 changed[j] = is_missing || bad.is_some_and(|flags| flags[j] == CellFlag::Bad);
@@ -140,7 +145,9 @@ impl Model {
         let d = self.n_components();
         let mut scores = memory::filled(block.rows() * d, 0.0);
         let model = self.row_model(false);
-        self.visit_rows(block, &model, scores.par_chunks_mut(d), |row, out| out.copy_from_slice(row.scores))?;
+        self.visit_rows(block, &RowStep::new(&model), scores.par_chunks_mut(d), |row, out| {
+            out.copy_from_slice(row.scores)
+        })?;
         Ok(scores)
     }
 
@@ -155,7 +162,7 @@ impl Model {
             None => (&zeros, &self.diagnostics.explained_variance),
         };
         let mut diagnoses = vec![None; block.rows()];
-        self.visit_rows(block, &model, diagnoses.par_iter_mut(), |row, out| {
+        self.visit_rows(block, &RowStep::new(&model), diagnoses.par_iter_mut(), |row, out| {
             let distances = [score_distance(row.scores, center, variances), row.state.distance];
             let inside = row.scores.iter().map(|s| s * s).sum::<f64>().sqrt();
             let norm = inside.hypot(row.state.distance);
@@ -178,7 +185,7 @@ impl Model {
         let features = self.n_features();
         let model = self.row_model(false);
         let mut residuals = memory::filled(block.rows() * features, 0.0);
-        self.visit_rows(block, &model, residuals.par_chunks_mut(features), |row, out| {
+        self.visit_rows(block, &RowStep::new(&model), residuals.par_chunks_mut(features), |row, out| {
             for (j, out) in out.iter_mut().enumerate() {
                 if row.work.states[j] != CellState::Missing {
                     *out = row.work.centered[j] - row.step.fitted(j, row.scores);
@@ -220,21 +227,21 @@ impl Model {
     fn visit_rows<I>(
         &self,
         block: &Block<'_>,
-        model: &RowModel,
+        step: &RowStep<'_>,
         outputs: I,
         visit: impl Fn(RowView<'_>, I::Item) + Sync,
     ) -> Result<()>
     where
         I: IndexedParallelIterator,
     {
-        self.visit_rows_with(block, model, outputs, |_, row, output| visit(row, output))
+        self.visit_rows_with(block, step, outputs, |_, row, output| visit(row, output))
     }
 
     /// Compares each row of a block with a model, beside an item of `outputs`; the row is passed in data units, too.
     fn visit_rows_with<I>(
         &self,
         block: &Block<'_>,
-        model: &RowModel,
+        step: &RowStep<'_>,
         outputs: I,
         visit: impl Fn(&[f64], RowView<'_>, I::Item) + Sync,
     ) -> Result<()>
@@ -243,7 +250,6 @@ impl Model {
     {
         panel::require_finite(block, self.config.missing)?;
         let (features, d) = (self.n_features(), self.n_components());
-        let step = RowStep::new(model);
         let zeros = || memory::filled(features, 0.0);
         outputs.enumerate().for_each_init(
             || (RowWork::new(features), zeros(), zeros(), vec![0.0; d]),
@@ -257,7 +263,7 @@ impl Model {
                     None => &*own,
                 };
                 let state = step.run(row, work, scores);
-                visit(own, RowView { step: &step, work, scores, state }, output);
+                visit(own, RowView { step, work, scores, state }, output);
             },
         );
         Ok(())

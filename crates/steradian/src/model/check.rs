@@ -6,7 +6,7 @@ use super::{Cellwise, Certificate, CleanedCells, Model};
 use crate::config::method::Method;
 use crate::config::options::{Center, ComponentCount};
 use crate::config::screen::{Angle, Screen};
-use crate::numeric::linalg::{Matrix, MatrixView, add_product};
+use crate::numeric::linalg::{Matrix, add_product};
 use crate::screen::report::ConeReport;
 
 /// Largest difference of a product of two components from 0 or 1.
@@ -192,8 +192,8 @@ fn deviation(rows: &Matrix) -> f64 {
     let mut products = vec![0.0; d * d];
     for start in (0..rows.columns()).step_by(PANEL) {
         let columns = start..(start + PANEL).min(rows.columns());
-        let right = MatrixView::columns(rows, columns.clone()).transposed();
-        add_product(&mut products, MatrixView::columns(rows, columns), right, 1.0);
+        let right = rows.view().select_columns(columns.clone()).transposed();
+        add_product(&mut products, rows.view().select_columns(columns), right, 1.0);
     }
     let off = |(place, x): (usize, &f64)| (x - f64::from(u8::from(place / d == place % d))).abs();
     products.iter().enumerate().map(off).fold(0.0, |worst, x| if x.is_nan() || x > worst { x } else { worst })

@@ -206,10 +206,9 @@ impl<'a> MatrixView<'a> {
         Self(MatRef::from_row_major_slice(&data[..rows * columns], rows, columns))
     }
 
-    /// Some columns of a matrix.
-    pub(crate) fn columns(matrix: &'a Matrix, columns: std::ops::Range<usize>) -> Self {
-        let data = matrix.data.get(columns.start..).unwrap_or(&[]);
-        Self(MatRef::from_row_major_slice_with_stride(data, matrix.rows, columns.len(), matrix.columns))
+    /// Some of the columns.
+    pub(crate) fn select_columns(self, columns: std::ops::Range<usize>) -> Self {
+        Self(self.0.subcols(columns.start, columns.len()))
     }
 
     /// The transpose, without a copy.

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::linalg::{
     Matrix, MatrixView, PRODUCT_ROWS, add_product, product, symmetric_eigen, tall_inner, tall_subtract,
 };
+use super::random::{Stream, normal_matrix};
 use crate::error::Result;
 
 /// `a = a b` for a square `b`, in place panel by panel, which needs no second matrix.
@@ -86,6 +87,25 @@ pub fn orthonormalize_in_order(q: &mut Matrix) {
     }
 }
 
+/// Adds random columns that are orthonormal and orthogonal to those of an orthonormal matrix, which stay as they are, until there are
+/// `columns` of them, or as many as rows.
+///
+/// # Errors
+/// For values that are not finite.
+pub fn widen(q: &mut Matrix, columns: usize) -> Result<()> {
+    let missing = columns.min(q.rows()).saturating_sub(q.columns());
+    if missing > 0 {
+        let mut added = normal_matrix(q.rows(), missing, 0, Stream::Krylov);
+        for _ in 0..2 {
+            let inner = tall_inner(q, &added);
+            tall_subtract(&mut added, q, &inner);
+            orthonormalize(&mut added, 0.0)?;
+        }
+        *q = q.beside(&added);
+    }
+    Ok(())
+}
+
 /// x' G y.
 fn bilinear(x: &[f64], gram: &Matrix, y: &[f64]) -> f64 {
     x.iter().enumerate().map(|(i, x)| x * gram.row(i).iter().zip(y).map(|(g, y)| g * y).sum::<f64>()).sum()
@@ -139,6 +159,20 @@ mod tests {
         }
         for (a, b) in back.data().iter().zip(before.data()) {
             assert!((a - b).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_wider_basis_starts_with_the_given_columns() {
+        for (rows, width) in [(50, 7), (4, 4)] {
+            let mut q = normal_matrix(rows, 3, 1, Stream::Krylov);
+            orthonormalize_in_order(&mut q);
+            let before = q.clone();
+            widen(&mut q, 7).unwrap();
+            assert_eq!((q.columns(), q.first_columns(3)), (width, before));
+            let gram = tall_inner(&q, &q);
+            let identity = |place: usize| f64::from(u8::from(place / width == place % width));
+            assert!(gram.data().iter().enumerate().all(|(place, g)| (g - identity(place)).abs() < 1e-14));
         }
     }
 }

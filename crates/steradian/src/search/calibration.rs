@@ -2,18 +2,20 @@
 //!
 //! | symbol | definition |
 //! |---|---|
-//! | SD | sqrt of the sum of (s_l - med_l)^2 / v_l; med and v: median and squared robust scale of the kept rows' scores |
+//! | SD | sqrt of the sum of (s_l - med_l)^2 / v_l; med and v: median and squared robust scale of the kept rows' scores; of features with a resolution, med is moved toward the center of the fit by half a step |
 //! | c_SD | sqrt of the 97.5 % quantile of chi-square with d degrees of freedom, or the rule of c_OD if that is larger |
 //! | c_OD | (m + 1.96 s)^(3/2); m and s of OD^(2/3): over the kept rows, then four rounds over all within 2.5 s |
 //! | new rows | the larger of these and of the bulk rule on distances of rows left out in turn: five folds, three Student steps without each |
 //! | sigma_j | scale of the residuals of feature j over the row scales, of the fit's rows and of rows left out |
 //!
 //! With an adjustment for skewed features, the upper fence of the adjusted boxplot replaces the rule of c_OD.
-//! Features with a resolution bound the cutoffs from below: a row off by one step of one feature is not flagged.
+//! Features with a resolution bound the cutoffs from below: a row off by one step of one feature is not flagged, nor one as distant
+//! as rows of independent cells that are one of two values a step apart (the bulk rule describes no distances of few values).
 
 use rayon::prelude::*;
 
 use super::found_model::Candidate;
+use super::outlyingness::select_rows;
 use super::sample::Sample;
 use super::student_steps::{KeptRows, Steps, student_steps};
 use super::tables::{RowStates, block_feature_scales, compare, compare_scores, feature_scales};
@@ -22,7 +24,6 @@ use crate::cellwise::row_step::unsorted_median;
 use crate::cellwise::student::kappa;
 use crate::cellwise::{FeatureStats, RowModel, RowStep};
 use crate::error::Result;
-use crate::memory;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
 use crate::numeric::skewness::upper_fence;
 use crate::numeric::statistics::{chi_square_quantile, robust_scale};
@@ -82,6 +83,50 @@ pub(crate) fn resolution_floor(components: &Matrix, resolution: &[f64]) -> f64 {
     resolution.iter().enumerate().map(step).fold(0.0, f64::max)
 }
 
+/// The orthogonal distance that 97.5 % of rows do not exceed if each cell of a feature with a resolution is, independently, one of
+/// two values a step apart, with the variance of the kept rows where that is smaller: from mean and variance of the squared distance.
+fn tied_floor(table: &Matrix, components: &Matrix, stats: &FeatureStats, kept: &[bool]) -> f64 {
+    if !stats.has_resolution() {
+        return 0.0;
+    }
+    let variances = tied_variances(table, stats, kept);
+    let d = components.rows();
+    let (mut mean, mut spread) = (0.0, 0.0);
+    for (j, (v, r)) in variances.iter().zip(&stats.resolution).enumerate().filter(|(_, (v, _))| **v > 0.0) {
+        let outside = 1.0 - (0..d).map(|k| components[(k, j)].powi(2)).sum::<f64>();
+        mean += outside * v;
+        // 2 P_jj'^2 v_j v_j' over all pairs below counts the cell itself; its own square has variance v (r^2 - 4 v).
+        spread += 2.0 * v * v * (2.0 * outside - 1.0 - outside.powi(2)) + outside.powi(2) * v * (r * r - 4.0 * v);
+    }
+    for a in 0..d {
+        for b in 0..d {
+            let pairs = components.row(a).iter().zip(components.row(b)).zip(&variances);
+            spread += 2.0 * pairs.map(|((p, q), v)| p * q * v).sum::<f64>().powi(2);
+        }
+    }
+    (mean + QUANTILE.0 * spread.max(0.0).sqrt()).max(0.0).sqrt()
+}
+
+/// The variance over the kept rows of each feature with a resolution, at most that of two equally frequent values a step apart.
+fn tied_variances(table: &Matrix, stats: &FeatureStats, kept: &[bool]) -> Vec<f64> {
+    let features = stats.resolution.len();
+    let (mut counts, mut sums, mut squares) = (vec![0.0; features], vec![0.0; features], vec![0.0; features]);
+    for i in (0..table.rows()).filter(|&i| kept[i]) {
+        for (j, x) in table.row(i).iter().enumerate().filter(|(j, x)| stats.resolution[*j] > 0.0 && !x.is_nan()) {
+            let z = x - stats.location[j];
+            counts[j] += 1.0;
+            sums[j] += z;
+            squares[j] += z * z;
+        }
+    }
+    (0..features)
+        .map(|j| {
+            let own: f64 = squares[j] / f64::max(counts[j], 1.0) - (sums[j] / f64::max(counts[j], 1.0)).powi(2);
+            own.clamp(0.0, stats.resolution[j].powi(2) / 4.0)
+        })
+        .collect()
+}
+
 /// Calibrates a model on the rows of a table; `candidate.cells` and `candidate.kept` are those of the model.
 pub(crate) fn calibrate(
     table: &Matrix,
@@ -94,7 +139,12 @@ pub(crate) fn calibrate(
     let own = compare(table, &RowStep::new(model));
     let (score_center, score_variances) =
         score_scales(&own.scores, &candidate.kept, (&model.components, &model.variances), stats);
-    let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding());
+    let floor = resolution_floor(&model.components, &stats.resolution).max(stats.row_rounding()).max(tied_floor(
+        table,
+        &model.components,
+        stats,
+        &candidate.kept,
+    ));
     let distances = own.distances();
     let chi = chi_square_quantile(QUANTILE.1, d).sqrt();
     let cutoff = |distances: &[f64]| match skew {
@@ -113,7 +163,7 @@ pub(crate) fn calibrate(
     ];
     // Cells are always compared with scores over usable cells, also for a model that does not clean.
     let cleaning = RowModel { cleans: true, ..model.clone() };
-    let cleaned = compare(table, &RowStep::new(&cleaning));
+    let cleaned = compare(table, &RowStep::new(&cleaning).with_row_scales());
     let scaled = |row: usize, residual: f64| residual.abs() / cleaned.rows[row].row_scale;
     let mut cell_scales =
         feature_scales(table, &model.center, &model.components, &cleaned.scores, &candidate.kept, scaled);
@@ -136,11 +186,11 @@ pub(crate) fn extend(
 ) -> Result<Calibration> {
     let block = sample.block()?;
     let cleaning = RowModel { cleans: true, ..model.clone() };
-    let (own, scores) = compare_scores(&block, &RowStep::new(model));
+    let (own, scores) = compare_scores(&block, &RowStep::new(model).with_row_scales());
     let kept: Vec<bool> = own.iter().map(|row| !row.unusable && row.distance <= row_cutoff).collect();
     let (cleaned, cleaned_scores) = match model.cleans {
         true => (own.clone(), scores.clone()),
-        false => compare_scores(&block, &RowStep::new(&cleaning)),
+        false => compare_scores(&block, &RowStep::new(&cleaning).with_row_scales()),
     };
     let distances: Vec<f64> = own.iter().map(|row| row.distance).collect();
     let floor = resolution_floor(&model.components, &sample.stats.resolution).max(sample.stats.row_rounding());
@@ -192,7 +242,10 @@ fn score_scales(
                 components.row(k).iter().zip(&stats.resolution).map(|(q, r)| (q * r).powi(2)).sum::<f64>() / 9.0;
             let floor = if tied { resolved.max(variances[k]) } else { TINY };
             let variance = robust_scale(&column).powi(2).max(floor).max(TINY);
-            (unsorted_median(&mut column), variance)
+            // The median of tied scores is one of few values, so it is known up to half a step around the center of the fit.
+            let half = 1.5 * resolved.sqrt();
+            let median = unsorted_median(&mut column);
+            (median - median.clamp(-half, half), variance)
         })
         .unzip()
 }
@@ -246,9 +299,7 @@ fn left_out_rows(
                 ..model.clone()
             };
             let members: Vec<usize> = (0..n).filter(|&i| fold[i] == part).collect();
-            let mut own = memory::reserved(members.len() * features);
-            members.iter().for_each(|&i| own.extend_from_slice(table.row(i)));
-            let states = compare(&Matrix::from_vec(members.len(), features, own), &RowStep::new(&without));
+            let states = compare(&select_rows(table, &members), &RowStep::new(&without));
             Ok(Some((members, without, states)))
         })
         .collect::<Result<_>>()?;

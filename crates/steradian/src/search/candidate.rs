@@ -1,5 +1,7 @@
 //! Candidates for the subspace of a sample, and the choice between them.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use super::concentration::{ConcentratedStart, concentrate};
@@ -7,16 +9,19 @@ use super::criterion::is_better;
 use super::found_model::Candidate;
 use super::majority;
 use super::mcd::kept_by_mcd;
-use super::outlyingness::{least_outlying, mean_of};
+use super::outlyingness::{least_outlying, mean_of, select_rows};
 use super::polish::{Polish, PolishStart, polish};
 use super::sample::{filled, wrapped_table};
 use super::student_steps::{KeptRows, Steps, student_steps};
-use crate::cellwise::FeatureStats;
+use super::tables::compare;
 use crate::cellwise::student::kappa;
+use crate::cellwise::{FeatureStats, RowStep};
 use crate::config::options::Cells;
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
 
+/// Rows on which candidates are compared; tables of up to half as many more rows are searched as a whole.
+const COMPARED_ROWS: usize = 500;
 /// Components of a candidate beyond those that are wanted, at most.
 const EXTRA: usize = 4;
 /// Rounds of the polish of a candidate, and of the last one.
@@ -38,33 +43,33 @@ pub(crate) struct SearchOptions {
     pub seed: u64,
 }
 
-/// The best candidate for a table with missing cells.
+/// The best candidate for a table with missing cells. Candidates are compared on some rows of a long table, at evenly spaced
+/// places of its order; the best one is polished on all rows.
 pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOptions) -> Result<Candidate> {
     let cleans = options.cells != Cells::Never;
-    let full = filled(table, stats);
-    let mut starts = vec![full];
+    let n = table.rows();
+    let compared = if 2 * n > 3 * COMPARED_ROWS {
+        let places: Vec<usize> = (0..COMPARED_ROWS).map(|place| place * n / COMPARED_ROWS).collect();
+        Cow::Owned(select_rows(table, &places))
+    } else {
+        Cow::Borrowed(table)
+    };
+    let mut starts = vec![filled(&compared, stats)];
     if cleans {
-        starts.push(wrapped_table(table, stats));
+        starts.push(wrapped_table(&compared, stats));
     }
     let candidates: Vec<Vec<Candidate>> =
-        starts.par_iter().map(|start| candidates(table, start, stats, cleans, options)).collect::<Result<_>>()?;
+        starts.par_iter().map(|start| candidates(&compared, start, stats, cleans, options)).collect::<Result<_>>()?;
+    drop(starts);
     let candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
     let mut best = 0;
     for k in 1..candidates.len() {
-        if is_better(&candidates[k], &candidates[best], table, None)? {
+        if is_better(&candidates[k], &candidates[best], &compared, None)? {
             best = k;
         }
     }
     let last = |k: usize, cleans: bool| {
-        let candidate = &candidates[k];
-        let start = PolishStart {
-            center: candidate.model.center.clone(),
-            components: candidate.model.components.clone(),
-            variances: Some((candidate.model.variances.clone(), candidate.model.noise)),
-            basis: Some(candidate.basis.clone()),
-            kept: candidate.kept.clone(),
-            scores: candidate.scores.clone(),
-        };
+        let start = start_on(table, &candidates[k]);
         polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, skew: options.skew, last: true })
     };
     // From the winner and from the first candidate without cleaning, which wins where it costs nothing.
@@ -85,6 +90,26 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
         }
     }
     Ok(best)
+}
+
+/// The start of a polish from a candidate, whose rows may be some of those of the table.
+fn start_on(table: &Matrix, candidate: &Candidate) -> PolishStart {
+    let model = &candidate.model;
+    let (scores, kept) = if candidate.kept.len() == table.rows() {
+        (candidate.scores.clone(), candidate.kept.clone())
+    } else {
+        let states = compare(table, &RowStep::new(model));
+        let kept = states.rows.iter().map(|row| !row.unusable && row.distance <= candidate.row_cutoff).collect();
+        (states.scores, kept)
+    };
+    PolishStart {
+        center: model.center.clone(),
+        components: model.components.clone(),
+        variances: Some((model.variances.clone(), model.noise)),
+        basis: Some(candidate.basis.clone()),
+        kept,
+        scores,
+    }
 }
 
 /// The candidates from one table of start values: with d and with d + q components.
@@ -140,7 +165,7 @@ fn student_start(table: &Matrix, near: ConcentratedStart) -> Result<PolishStart>
 fn within(candidate: Candidate, options: SearchOptions) -> Result<PolishStart> {
     let (model, scores) = (&candidate.model, &candidate.scores);
     let (n, size, d) = (scores.rows(), scores.columns(), options.d);
-    let by_mcd = kept_by_mcd(scores, majority(n, size), options.seed)?;
+    let by_mcd = kept_by_mcd(scores, majority(n, size), options.seed);
     let both: Vec<bool> = by_mcd.iter().zip(&candidate.kept).map(|(a, b)| *a && *b).collect();
     let enough = both.iter().filter(|kept| **kept).count() > d + 2;
     let kept = if enough { both } else { candidate.kept.clone() };

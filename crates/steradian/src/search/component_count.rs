@@ -34,7 +34,7 @@ pub(crate) fn count_components(
     let found = search(table, stats, SearchOptions { d: most, ..options })?;
     let mut kept = found.kept.clone();
     if most > 1 {
-        let near = kept_by_mcd(&found.scores, majority(n, most), options.seed)?;
+        let near = kept_by_mcd(&found.scores, majority(n, most), options.seed);
         kept.iter_mut().zip(near).for_each(|(kept, near)| *kept &= near);
     }
     let model = &found.model;

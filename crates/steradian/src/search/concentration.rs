@@ -68,7 +68,7 @@ pub(crate) fn concentrate(table: &Matrix, d: usize, half: &[usize]) -> Result<Co
             return Ok(ConcentratedStart { components, kept });
         }
         half = smallest(&squares, h);
-        basis = Some(found.vectors);
+        basis = Some(found.basis);
         step += 1;
     }
 }

@@ -127,7 +127,7 @@ fn bad_cells_unusable_rows_and_row_scales() {
     let case = Case::new("33_one_cells");
     let table = case.table();
     let model = model(&case, &table, case.array("limits"), case.array("location"), case.array("scale"));
-    let found = super::tables::compare(&table, &RowStep::new(&model));
+    let found = super::tables::compare(&table, &RowStep::new(&model).with_row_scales());
     case.expect("scores", found.scores.data());
     let untrusted: Vec<f64> =
         found.cells.iter().map(|state| f64::from(u8::from(*state != CellState::Usable))).collect();

@@ -2,16 +2,17 @@
 
 use crate::error::Result;
 use crate::numeric::linalg::{Matrix, product, symmetric_eigen, tall_inner};
-use crate::numeric::orthonormal::orthonormalize;
+use crate::numeric::orthonormal::{orthonormalize, orthonormalize_in_order, widen};
 use crate::numeric::random::{Stream, normal_matrix};
 
-/// Smaller side of A up to which its eigenproblem is solved exactly.
-const EXACT_SIDE: usize = 256;
-/// Steps of block iteration from a start near the solution, and from a random one.
-const STEPS: (usize, usize) = (2, 5);
+/// Smaller side of A up to which its eigenproblem is solved exactly: without and with a start near the solution.
+const EXACT_SIDE: (usize, usize) = (256, 48);
+/// Steps of block iteration from a start near the solution with more columns than are wanted, from another start, and from a random
+/// one.
+const STEPS: (usize, usize, usize) = (1, 2, 5);
 /// Eigenvalues below this share of the largest are rounding.
 const RANK: f64 = 1e-14;
-/// Columns of a random start beyond those that are wanted.
+/// Columns of a basis beyond those that are wanted: they make the block iteration converge.
 const EXTRA: usize = 8;
 
 /// Leading eigenvalues and eigenvectors (as columns) of A'A, and its trace.
@@ -19,6 +20,8 @@ const EXTRA: usize = 8;
 pub(crate) struct Leading {
     pub values: Vec<f64>,
     pub vectors: Matrix,
+    /// The vectors and a few more: the start of the next problem.
+    pub basis: Matrix,
     pub total: f64,
 }
 
@@ -27,45 +30,49 @@ pub(crate) fn leading(a: &Matrix, d: usize, start: Option<&Matrix>) -> Result<Le
     let total = a.data().iter().map(|x| x * x).sum();
     let (n, features) = (a.rows(), a.columns());
     let d = d.min(features).min(n.max(1));
-    if n.min(features) > EXACT_SIDE {
-        return by_iteration(a, d, start, total);
+    let wide_start = start.filter(|basis| basis.columns() > d);
+    let exact_side = if wide_start.is_some() { EXACT_SIDE.1 } else { EXACT_SIDE.0 };
+    if n.min(features) > exact_side {
+        return by_iteration(a, d, wide_start.or(start), total);
     }
-    let (values, vectors) = if features <= n {
+    let width = (d + EXTRA).min(features).min(n.max(1));
+    let (values, basis) = if features <= n {
         let (values, vectors) = symmetric_eigen(&tall_inner(a, a))?;
-        (values, vectors.first_columns(d))
+        (values, vectors.first_columns(width))
     } else {
         let transposed = a.transposed();
         let (values, left) = symmetric_eigen(&tall_inner(&transposed, &transposed))?;
-        let rank = values.iter().take(d).filter(|v| **v > RANK * values[0]).count();
-        (values, completed(product(&transposed, &left.first_columns(rank)), d)?)
+        let rank = values.iter().take(width).filter(|v| **v > RANK * values[0]).count();
+        let mut basis = product(&transposed, &left.first_columns(rank));
+        // In order: another rotation of these columns would not belong to the eigenvalues.
+        orthonormalize_in_order(&mut basis);
+        widen(&mut basis, d)?;
+        (values, basis)
     };
-    Ok(Leading { values: values[..d].iter().map(|x| x.max(0.0)).collect(), vectors, total })
+    let vectors = basis.first_columns(d);
+    Ok(Leading { values: values[..d].iter().map(|x| x.max(0.0)).collect(), vectors, basis, total })
 }
 
 fn by_iteration(a: &Matrix, d: usize, start: Option<&Matrix>, total: f64) -> Result<Leading> {
-    let steps = if start.is_some() { STEPS.0 } else { STEPS.1 };
+    let steps = match start {
+        Some(start) if start.columns() > d => STEPS.0,
+        Some(_) => STEPS.1,
+        None => STEPS.2,
+    };
     let mut basis = match start {
         Some(start) => start.clone(),
         None => normal_matrix(a.columns(), (d + EXTRA).min(a.rows()), 0, Stream::Krylov),
     };
     for _ in 0..steps {
-        basis = completed(tall_inner(a, &product(a, &basis)), d)?;
+        basis = tall_inner(a, &product(a, &basis));
+        orthonormalize(&mut basis, 0.0)?;
+        widen(&mut basis, d)?;
     }
     let image = product(a, &basis);
     let (values, rotation) = symmetric_eigen(&tall_inner(&image, &image))?;
-    let vectors = product(&basis, &rotation.first_columns(d.min(basis.columns())));
-    Ok(Leading { values: values.iter().take(d).map(|x| x.max(0.0)).collect(), vectors, total })
-}
-
-/// The span of some columns as orthonormal columns, with random ones where there are fewer than d.
-fn completed(mut columns: Matrix, d: usize) -> Result<Matrix> {
-    orthonormalize(&mut columns, 0.0)?;
-    if columns.columns() < d {
-        let random = normal_matrix(columns.rows(), d - columns.columns(), 0, Stream::Krylov);
-        columns = columns.beside(&random);
-        orthonormalize(&mut columns, 0.0)?;
-    }
-    Ok(columns)
+    let basis = product(&basis, &rotation);
+    let vectors = basis.first_columns(d.min(basis.columns()));
+    Ok(Leading { values: values.iter().take(d).map(|x| x.max(0.0)).collect(), vectors, basis, total })
 }
 
 /// The Frobenius norm of the part of the columns of `a` outside of the span of the orthonormal columns of `b`.
@@ -91,7 +98,7 @@ mod tests {
         let (values, vectors) = symmetric_eigen(&tall_inner(&tall, &tall)).unwrap();
         let exact = vectors.first_columns(3);
         assert!(turn(&iterated.vectors, &exact) < 1e-6);
-        let again = leading(&tall, 3, Some(&exact)).unwrap();
+        let again = leading(&tall, 3, Some(&iterated.basis)).unwrap();
         assert!(turn(&again.vectors, &exact) < 1e-8);
         for (found, value) in iterated.values.iter().zip(&values) {
             assert!((found / value - 1.0).abs() < 1e-9);
@@ -100,6 +107,13 @@ mod tests {
         let gram = leading(&narrow, 2, None).unwrap();
         let (_, vectors) = symmetric_eigen(&tall_inner(&narrow, &narrow)).unwrap();
         assert!(turn(&gram.vectors, &vectors.first_columns(2)) < 1e-9);
+        for (k, value) in gram.values.iter().enumerate() {
+            let image = product(&narrow, &Matrix::from_vec(300, 1, (0..300).map(|j| gram.vectors[(j, k)]).collect()));
+            let along: f64 = image.data().iter().map(|x| x * x).sum();
+            assert!((along / value - 1.0).abs() < 1e-9, "vector {k} belongs to its eigenvalue");
+        }
+        assert!(gram.basis.columns() > 2);
+        assert_eq!(gram.basis.first_columns(2), gram.vectors);
         assert!((gram.total - narrow.data().iter().map(|x| x * x).sum::<f64>()).abs() < 1e-9);
     }
 }

@@ -212,6 +212,13 @@ fn unit_rows(table: &Matrix, center: &[f64]) -> Matrix {
     rows
 }
 
+/// Some rows of a table.
+pub(crate) fn select_rows(table: &Matrix, rows: &[usize]) -> Matrix {
+    let mut data = Vec::with_capacity(rows.len() * table.columns());
+    rows.iter().for_each(|&i| data.extend_from_slice(table.row(i)));
+    Matrix::from_vec(rows.len(), table.columns(), data)
+}
+
 /// Some rows of a table around their mean.
 pub(crate) fn centered_rows(table: &Matrix, rows: &[usize]) -> Matrix {
     let mean = mean_of(table, rows);

@@ -117,7 +117,7 @@ pub(crate) fn student_steps(
         fit.noise = next.noise;
         fit.weights = weights;
         let turned = turn(&next.leading.vectors, &old);
-        fit.basis = next.leading.vectors;
+        fit.basis = next.leading.basis;
         if turned < steps.tolerance {
             break;
         }
