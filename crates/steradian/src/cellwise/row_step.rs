@@ -9,13 +9,15 @@
 //! | bad cell | a_j > 3 row scales |
 //! | unusable row | more than (D - d) / 2 bad cells: no cell is removed; or at most d usable cells |
 //!
-//! A row without a large residual ends after the first projection. Any other row is compared from its own scores or from
-//! those of the wrapped row, whichever leaves the smaller median residual, since bad cells can mask each other in least squares.
+//! A row without a large residual ends after the first projection. In any other row bad cells are looked for from its own
+//! scores; since bad cells can mask each other in least squares, a row whose median residual is large, too, is compared from
+//! the scores of the wrapped row if these leave a smaller one.
 
 use super::features::wrapped;
 use super::row_model::{RowModel, SCALE_FEATURES};
 use super::vectors::{
-    Fitted, center_row, count_up_to, mark_bad, residuals, row_products, standardized_residuals, sum_of_outer_products,
+    Fitted, center_row, count_up_to, list_beyond, padded, residuals, row_products, standardized_residuals,
+    subtract_rows, sum_of_outer_products,
 };
 use crate::memory;
 use crate::numeric::linalg::Matrix;
@@ -23,10 +25,10 @@ use crate::numeric::statistics::NORMAL_MAD;
 
 /// Limit of regular residuals, in scales of the feature and the row.
 const CELL_LIMIT: f64 = 3.0;
-/// Row scale below which a row without a large residual needs no second look.
+/// Row scale up to which a row has no large median residual.
 const CALM: f64 = 1.2;
-/// Cells that are passed over together if all are usable.
-const STATE_GROUP: usize = 16;
+/// Standardized residual up to which a bad cell is subtracted from the products of its row: what is left of a larger one is rounding.
+const SUBTRACTED: f64 = 1e4;
 /// Rounds of bad cells and scores.
 const ROUNDS: usize = 2;
 /// Regularization of scores from few cells.
@@ -83,7 +85,12 @@ pub(crate) struct RowWork {
     pub centered: Vec<f64>,
     /// The states of the cells.
     pub states: Vec<CellState>,
-    /// The centered row with 0 for every cell that is not usable.
+    /// The cells that are not usable, and those of them that are missing, in ascending order.
+    unused: Vec<u32>,
+    missing: Vec<u32>,
+    /// The products of the components with the cells that are present.
+    products: Vec<f64>,
+    /// The centered row with some cells replaced.
     used: Vec<f64>,
     residuals: Vec<f64>,
     few: Vec<f64>,
@@ -97,6 +104,9 @@ impl RowWork {
         Self {
             centered: zeros(),
             states: memory::filled(features, CellState::Usable),
+            unused: Vec::new(),
+            missing: Vec::new(),
+            products: Vec::new(),
             used: zeros(),
             residuals: zeros(),
             few: Vec::with_capacity(features.min(SCALE_FEATURES)),
@@ -106,8 +116,28 @@ impl RowWork {
 
     /// The numbers of bad and of missing cells.
     pub(crate) fn unused(&self) -> (u64, u64) {
-        let count = |of: CellState| self.states.iter().filter(|state| **state == of).count() as u64;
-        (count(CellState::Bad), count(CellState::Missing))
+        let bad = self.unused.iter().filter(|&&j| self.states[j as usize] == CellState::Bad).count();
+        (bad as u64, (self.unused.len() - bad) as u64)
+    }
+
+    /// Takes cells from a list of bad ones; missing ones stay missing.
+    fn set_bad(&mut self, bad: Vec<u32>) {
+        self.forget_bad();
+        bad.iter().for_each(|&j| self.states[j as usize] = CellState::Bad);
+        if self.missing.is_empty() {
+            self.unused = bad;
+        } else {
+            self.unused.extend(bad);
+            self.unused.sort_unstable();
+        }
+    }
+
+    /// Takes bad cells as usable.
+    fn forget_bad(&mut self) {
+        self.unused.iter().for_each(|&j| self.states[j as usize] = CellState::Usable);
+        self.missing.iter().for_each(|&j| self.states[j as usize] = CellState::Missing);
+        self.unused.clear();
+        self.unused.extend_from_slice(&self.missing);
     }
 }
 
@@ -115,7 +145,7 @@ impl RowWork {
 #[derive(Debug, Clone)]
 pub(crate) struct RowStep<'a> {
     model: &'a RowModel,
-    /// Q: D x d.
+    /// Q, D x d, padded.
     columns: Matrix,
     inverse_limits: Vec<f64>,
     /// sigma^2 / lambda of each component.
@@ -134,7 +164,7 @@ impl<'a> RowStep<'a> {
     pub(crate) fn with_ridge(model: &'a RowModel, ridge: Vec<f64>) -> Self {
         Self {
             model,
-            columns: model.components.transposed(),
+            columns: padded(&model.components.transposed()),
             inverse_limits: model.limits.iter().map(|limit| 1.0 / limit).collect(),
             ridge,
             has_row_scales: false,
@@ -152,24 +182,18 @@ impl<'a> RowStep<'a> {
 
     /// Compares a row with the model; NaN is a missing cell.
     pub(crate) fn run(&self, row: &[f64], work: &mut RowWork, scores: &mut [f64]) -> RowState {
-        let missing = self.center(row, work);
-        self.scores(missing, work, scores);
+        self.center(row, work);
+        self.scores_of_present(work, scores);
         if !self.model.cleans || self.model.n_components() == self.model.n_features() {
             return self.state(work, scores, Cleaned::NOT);
         }
-        let states = (missing > 0).then_some(&work.states[..]);
-        let (square, largest) = standardized_residuals(
-            Fitted { row: &work.centered, scores, components: &self.model.components },
-            states,
-            &self.inverse_limits,
-            &mut work.residuals,
-        );
-        if largest <= CELL_LIMIT && self.is_calm(missing, work) {
-            let row_scale = if self.has_row_scales { self.own_scale(missing, work).max(1.0) } else { 1.0 };
-            return self.row_state(square, self.model.n_features() - missing, Cleaned { row_scale, ..Cleaned::NOT });
+        let (square, largest) = self.standardize(work, scores);
+        if largest <= CELL_LIMIT && self.is_calm(work) {
+            let row_scale = if self.has_row_scales { self.own_scale(work).max(1.0) } else { 1.0 };
+            let usable = self.model.n_features() - work.missing.len();
+            return self.row_state(square, usable, Cleaned { row_scale, ..Cleaned::NOT });
         }
-        let own = self.own_scale(missing, work);
-        let cleaned = self.clean(row, missing, own, work, scores);
+        let cleaned = self.clean(row, largest, work, scores);
         self.state(work, scores, cleaned)
     }
 
@@ -183,25 +207,16 @@ impl<'a> RowStep<'a> {
     ) -> RowState {
         self.center(row, work);
         work.states.copy_from_slice(states);
-        let unused = states.iter().filter(|state| **state != CellState::Usable).count();
-        self.scores(unused, work, scores);
+        work.unused.clear();
+        list_where(states, false, &mut work.unused);
+        self.scores_of_usable(work, scores);
         self.state(work, scores, Cleaned::NOT)
     }
 
     /// Writes the centered row with the expected value for every cell that is not usable.
     pub(crate) fn repair(&self, work: &RowWork, scores: &[f64], out: &mut [f64]) {
         out.copy_from_slice(&work.centered);
-        for (group, states) in work.states.chunks(STATE_GROUP).enumerate() {
-            if states.iter().all(|state| *state == CellState::Usable) {
-                continue;
-            }
-            for (j, state) in states.iter().enumerate() {
-                if *state != CellState::Usable {
-                    let j = group * STATE_GROUP + j;
-                    out[j] = self.fitted(j, scores);
-                }
-            }
-        }
+        work.unused.iter().for_each(|&j| out[j as usize] = self.fitted(j as usize, scores));
     }
 
     /// [`repair`](Self::repair) of a row that was compared with the model before: its bad cells are those beyond the limit of its
@@ -214,12 +229,10 @@ impl<'a> RowStep<'a> {
         work: &mut RowWork,
         out: &mut [f64],
     ) {
-        let missing = self.center(row, work);
+        self.center(row, work);
         if limit < f64::INFINITY {
-            work.marking_scores.clear();
-            work.marking_scores.extend_from_slice(marking_scores);
-            let mut products = vec![0.0; scores.len()];
-            self.mark_bad((limit, missing > 0), work, &mut products);
+            self.standardize(work, marking_scores);
+            work.set_bad(list_beyond(&work.residuals, limit));
         }
         self.repair(work, scores, out);
     }
@@ -229,49 +242,53 @@ impl<'a> RowStep<'a> {
         self.columns.row(feature).iter().zip(scores).map(|(q, s)| q * s).sum()
     }
 
-    /// Centers a row and marks its missing cells; returns their number.
-    fn center(&self, row: &[f64], work: &mut RowWork) -> usize {
-        let has_missing = center_row(row, &self.model.center, LARGEST, &mut work.centered);
-        work.states.fill(CellState::Usable);
-        if !has_missing {
-            return 0;
+    /// Centers a row and marks its missing cells.
+    fn center(&self, row: &[f64], work: &mut RowWork) {
+        let RowWork { centered, states, unused, missing, .. } = work;
+        unused.iter().for_each(|&j| states[j as usize] = CellState::Usable);
+        unused.clear();
+        missing.clear();
+        if center_row(row, &self.model.center, LARGEST, centered) {
+            missing.extend(row.iter().enumerate().filter(|(_, x)| x.is_nan()).map(|(j, _)| j as u32));
+            missing.iter().for_each(|&j| states[j as usize] = CellState::Missing);
+            unused.extend_from_slice(missing);
         }
-        let mut missing = 0;
-        for (state, _) in work.states.iter_mut().zip(row).filter(|(_, x)| x.is_nan()) {
-            *state = CellState::Missing;
-            missing += 1;
-        }
-        missing
     }
 
-    /// Scores over the usable cells, of which `unused` are not.
-    fn scores(&self, unused: usize, work: &mut RowWork, scores: &mut [f64]) {
-        if unused == 0 {
+    /// Scores over the cells that are present; keeps the products that give them.
+    fn scores_of_present(&self, work: &mut RowWork, scores: &mut [f64]) {
+        row_products(&work.centered, &self.model.components, scores);
+        work.products.clear();
+        work.products.extend_from_slice(scores);
+        self.solve(work, scores);
+    }
+
+    /// Scores over the usable cells.
+    fn scores_of_usable(&self, work: &mut RowWork, scores: &mut [f64]) {
+        if work.unused.is_empty() {
             return row_products(&work.centered, &self.model.components, scores);
         }
-        let cells = work.used.iter_mut().zip(&work.centered).zip(&work.states);
-        cells.for_each(|((used, z), state)| *used = if *state == CellState::Usable { *z } else { 0.0 });
+        work.used.copy_from_slice(&work.centered);
+        work.unused.iter().for_each(|&j| work.used[j as usize] = 0.0);
         row_products(&work.used, &self.model.components, scores);
-        self.solve(unused, &work.states, scores);
+        self.solve(work, scores);
     }
 
-    /// From the products of the components with the usable cells to scores; `unused` cells are not usable.
-    fn solve(&self, unused: usize, states: &[CellState], scores: &mut [f64]) {
-        if unused == 0 {
+    /// From the products of the components with the usable cells to scores.
+    fn solve(&self, work: &RowWork, scores: &mut [f64]) {
+        if work.unused.is_empty() {
             return;
         }
-        let (d, features) = (self.model.n_components(), self.model.n_features());
+        let (d, features, unused) = (self.model.n_components(), self.model.n_features(), work.unused.len());
         // The sum over the smaller set of cells: of those that are not usable it is subtracted from the identity.
         let of_usable = 2 * unused > features;
-        let mut summed = Vec::with_capacity(if of_usable { features - unused } else { unused });
-        for (group, states) in states.chunks(STATE_GROUP).enumerate() {
-            if !of_usable && states.iter().all(|state| *state == CellState::Usable) {
-                continue;
-            }
-            let cells = states.iter().enumerate().filter(|(_, state)| (**state == CellState::Usable) == of_usable);
-            summed.extend(cells.map(|(j, _)| (group * STATE_GROUP + j) as u32));
-        }
-        let mut normal = sum_of_outer_products(&self.columns, &summed);
+        let mut normal = if of_usable {
+            let mut usable = Vec::with_capacity(features - unused);
+            list_where(&work.states, true, &mut usable);
+            sum_of_outer_products(&self.columns, d, &usable)
+        } else {
+            sum_of_outer_products(&self.columns, d, &work.unused)
+        };
         let share = unused as f64 / features as f64;
         for a in 0..d {
             if !of_usable {
@@ -283,28 +300,35 @@ impl<'a> RowStep<'a> {
         solve_cholesky(&mut normal, scores);
     }
 
+    /// Standardized residuals for some scores, 0 for missing cells; returns the sum of squared residuals and the largest
+    /// standardized one.
+    fn standardize(&self, work: &mut RowWork, scores: &[f64]) -> (f64, f64) {
+        let fitted = Fitted { row: &work.centered, scores, components: &self.model.components };
+        standardized_residuals(fitted, &work.missing, &self.inverse_limits, &mut work.residuals)
+    }
+
     /// True if the scale of the row is at most [`CALM`], by counting its standardized residuals up to that limit.
-    fn is_calm(&self, missing: usize, work: &mut RowWork) -> bool {
+    fn is_calm(&self, work: &mut RowWork) -> bool {
         let limit = CALM / NORMAL_MAD;
-        let (within, present) = if missing == 0 && self.model.scale_features.is_empty() {
+        let (within, present) = if work.missing.is_empty() && self.model.scale_features.is_empty() {
             (count_up_to(&work.residuals, limit), work.residuals.len())
         } else {
-            self.gather(missing, work);
+            self.gather(work);
             (count_up_to(&work.few, limit), work.few.len())
         };
         // The median is a mean of two residuals, one on each side of the limit, only if exactly half of them are within it.
-        2 * within > present || 2 * within == present && self.own_scale(missing, work) <= CALM
+        2 * within > present || 2 * within == present && self.own_scale(work) <= CALM
     }
 
     /// Collects the standardized residuals that give the scale of the row.
-    fn gather(&self, missing: usize, work: &mut RowWork) {
-        let RowWork { few, residuals, states, .. } = work;
+    fn gather(&self, work: &mut RowWork) {
+        let RowWork { few, residuals, states, missing, .. } = work;
         few.clear();
         let chosen = &self.model.scale_features;
         if !chosen.is_empty() {
             let present = chosen.iter().filter(|&&j| states[j] != CellState::Missing);
             few.extend(present.map(|&j| residuals[j]));
-        } else if missing == 0 {
+        } else if missing.is_empty() {
             few.extend_from_slice(residuals);
         } else {
             let cells = residuals.iter().zip(states).filter(|(_, state)| **state != CellState::Missing);
@@ -313,65 +337,76 @@ impl<'a> RowStep<'a> {
     }
 
     /// 1.4826 times the median of the standardized residuals of the cells that are present; 0 without any.
-    fn own_scale(&self, missing: usize, work: &mut RowWork) -> f64 {
-        self.gather(missing, work);
+    fn own_scale(&self, work: &mut RowWork) -> f64 {
+        self.gather(work);
         NORMAL_MAD * unsorted_median(&mut work.few)
     }
 
-    /// Bad cells, scores without them, and the scale of the row, which is `own` for the scores that are given.
-    fn clean(&self, row: &[f64], missing: usize, own: f64, work: &mut RowWork, scores: &mut [f64]) -> Cleaned {
+    /// Bad cells, scores without them, and the scale of the row, whose standardized residuals for its scores are at hand;
+    /// `largest` is that of them.
+    fn clean(&self, row: &[f64], mut largest: f64, work: &mut RowWork, scores: &mut [f64]) -> Cleaned {
+        let mut row_scale = self.own_scale(work);
+        if row_scale > CALM {
+            let from_wrapped = self.wrapped_scores(row, work);
+            let other = self.scale_of(work, &from_wrapped);
+            if other < row_scale {
+                scores.copy_from_slice(&from_wrapped);
+                row_scale = other;
+            }
+            largest = self.standardize(work, scores).1;
+        }
+        let mut cleaned = self.mark((row_scale, largest), work, scores);
+        for _ in 1..ROUNDS {
+            largest = self.standardize(work, scores).1;
+            row_scale = self.own_scale(work);
+            cleaned = self.mark((row_scale, largest), work, scores);
+        }
+        cleaned
+    }
+
+    /// Marks the cells whose residuals are beyond the limit of the row, and computes its scores without them.
+    fn mark(&self, (row_scale, largest): (f64, f64), work: &mut RowWork, scores: &mut [f64]) -> Cleaned {
+        let row_scale = row_scale.max(1.0);
+        let limit = CELL_LIMIT * row_scale;
+        work.marking_scores.clear();
+        work.marking_scores.extend_from_slice(scores);
+        let bad = list_beyond(&work.residuals, limit);
+        let too_many = 2 * bad.len() > self.model.n_features() - self.model.n_components();
+        if too_many {
+            work.forget_bad();
+        } else {
+            work.set_bad(bad);
+        }
+        if too_many || largest <= SUBTRACTED {
+            scores.copy_from_slice(&work.products);
+            // A missing cell is 0 in the centered row.
+            subtract_rows(&self.columns, &work.unused, &work.centered, scores);
+            self.solve(work, scores);
+        } else {
+            self.scores_of_usable(work, scores);
+        }
+        Cleaned { row_scale, limit: if too_many { f64::INFINITY } else { limit }, too_many }
+    }
+
+    /// Scores of the wrapped row.
+    fn wrapped_scores(&self, row: &[f64], work: &mut RowWork) -> Vec<f64> {
         let model = self.model;
-        let (d, features) = (model.n_components(), model.n_features());
         let cells = work.used.iter_mut().zip(row).zip(&model.center);
         let scales = model.location.iter().zip(&model.scale);
         for (((used, x), mu), (location, scale)) in cells.zip(scales) {
             *used = if x.is_nan() { 0.0 } else { wrapped(*x, *location, *scale) - mu };
         }
-        let mut from_wrapped = vec![0.0; d];
-        row_products(&work.used, &model.components, &mut from_wrapped);
-        let mut scale = self.scale_of(missing, work, &from_wrapped);
-        if scale < own {
-            scores.copy_from_slice(&from_wrapped);
-        } else {
-            scale = own;
-        }
-        let mut cleaned = Cleaned::NOT;
-        for round in 0..ROUNDS {
-            if round > 0 {
-                scale = self.scale_of(missing, work, scores);
-            }
-            cleaned.row_scale = scale.max(1.0);
-            cleaned.limit = CELL_LIMIT * cleaned.row_scale;
-            work.marking_scores.clear();
-            work.marking_scores.extend_from_slice(scores);
-            let bad = self.mark_bad((cleaned.limit, missing > 0), work, scores);
-            cleaned.too_many = 2 * bad > features - d;
-            if cleaned.too_many {
-                let states = work.states.iter_mut().filter(|state| **state == CellState::Bad);
-                states.for_each(|state| *state = CellState::Usable);
-                cleaned.limit = f64::INFINITY;
-                self.scores(missing, work, scores);
-            } else {
-                self.solve(missing + bad, &work.states, scores);
-            }
-        }
-        cleaned
-    }
-
-    /// Marks the bad cells beyond a limit for the scores `work.marking_scores`; writes the products with the usable cells.
-    fn mark_bad(&self, (limit, has_missing): (f64, bool), work: &mut RowWork, products: &mut [f64]) -> usize {
-        let fitted = Fitted { row: &work.centered, scores: &work.marking_scores, components: &self.model.components };
-        mark_bad(fitted, &self.inverse_limits, (limit, has_missing), &mut work.states, products)
+        let mut scores = vec![0.0; model.n_components()];
+        row_products(&work.used, &model.components, &mut scores);
+        scores
     }
 
     /// 1.4826 times the median of the standardized residuals for some scores.
-    fn scale_of(&self, missing: usize, work: &mut RowWork, scores: &[f64]) -> f64 {
+    fn scale_of(&self, work: &mut RowWork, scores: &[f64]) -> f64 {
         let chosen = &self.model.scale_features;
         if chosen.is_empty() {
-            let fitted = Fitted { row: &work.centered, scores, components: &self.model.components };
-            // A cell that was bad in the round before counts, too.
-            standardized_residuals(fitted, None, &self.inverse_limits, &mut work.residuals);
-            return self.own_scale(missing, work);
+            self.standardize(work, scores);
+            return self.own_scale(work);
         }
         work.few.clear();
         for &j in chosen.iter().filter(|&&j| work.states[j] != CellState::Missing) {
@@ -380,15 +415,14 @@ impl<'a> RowStep<'a> {
         NORMAL_MAD * unsorted_median(&mut work.few)
     }
 
-    /// Residuals over the usable cells.
+    /// The position of the row, from its residuals over the usable cells.
     fn state(&self, work: &mut RowWork, scores: &[f64], cleaned: Cleaned) -> RowState {
-        let (d, features) = (self.model.n_components(), self.model.n_features());
+        let features = self.model.n_features();
         let fitted = Fitted { row: &work.centered, scores, components: &self.model.components };
-        let square = residuals(fitted, Some(&work.states), &mut work.residuals);
-        let usable = work.states.iter().map(|state| u64::from(*state == CellState::Usable)).sum::<u64>() as usize;
+        let square = residuals(fitted, &work.unused, &mut work.residuals);
         // Without directions outside of the subspace, residuals are rounding.
-        let square = if features > d { square } else { 0.0 };
-        self.row_state(square, usable, cleaned)
+        let square = if features > self.model.n_components() { square } else { 0.0 };
+        self.row_state(square, features - work.unused.len(), cleaned)
     }
 
     /// The position of a row with this sum of squared residuals over its usable cells.
@@ -407,6 +441,12 @@ impl<'a> RowStep<'a> {
             distance: (square * outside / freedom.max(0.5)).sqrt(),
         }
     }
+}
+
+/// Lists the cells that are usable, or those that are not.
+fn list_where(states: &[CellState], usable: bool, list: &mut Vec<u32>) {
+    let cells = states.iter().enumerate().filter(|(_, state)| (**state == CellState::Usable) == usable);
+    list.extend(cells.map(|(j, _)| j as u32));
 }
 
 /// The median of some values, which are reordered; 0 if there are none.

@@ -2,15 +2,18 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::row_step::CellState;
 use crate::numeric::linalg::Matrix;
 
 /// Partial sums of a product, which the compiler keeps in vector registers.
 const LANES: usize = 8;
 /// Components that share one read of the row.
 const TOGETHER: usize = 4;
+/// Components that are subtracted from a row together.
+const GROUP: usize = 8;
 /// Cells of a row that are processed at a time: they and their loadings stay in the cache.
 const TILE: usize = 1024;
+/// Values of which each is looked at only if one of them is beyond a limit.
+const SCANNED: usize = 32;
 
 /// The products of a row with the rows of a matrix.
 pub(crate) fn row_products(row: &[f64], components: &Matrix, out: &mut [f64]) {
@@ -31,44 +34,52 @@ pub(crate) struct Fitted<'a> {
     pub components: &'a Matrix,
 }
 
-/// Writes the residuals of a row, 0 for cells that are not usable if there are some; returns the sum of their squares.
-pub(crate) fn residuals(fitted: Fitted<'_>, states: Option<&[CellState]>, out: &mut [f64]) -> f64 {
-    Arch::new().dispatch(Compare { fitted, states, scales: None, out }).0
+/// Writes the residuals of a row, 0 for the listed cells, in ascending order; returns the sum of their squares.
+pub(crate) fn residuals(fitted: Fitted<'_>, without: &[u32], out: &mut [f64]) -> f64 {
+    Arch::new().dispatch(Compare { fitted, without, inverse_scales: None, out }).0
 }
 
 /// Like [`residuals`], but writes their absolute values over the scales; also returns the largest of these.
 pub(crate) fn standardized_residuals(
     fitted: Fitted<'_>,
-    states: Option<&[CellState]>,
+    without: &[u32],
     inverse_scales: &[f64],
     out: &mut [f64],
 ) -> (f64, f64) {
-    Arch::new().dispatch(Compare { fitted, states, scales: Some(inverse_scales), out })
+    Arch::new().dispatch(Compare { fitted, without, inverse_scales: Some(inverse_scales), out })
 }
 
-/// Marks the cells whose absolute residual over the scale is above `limit` as bad, the other ones that are present as usable, and
-/// writes the products of the components with the usable cells; returns the number of bad cells.
-pub(crate) fn mark_bad(
-    fitted: Fitted<'_>,
-    inverse_scales: &[f64],
-    (limit, has_missing): (f64, bool),
-    states: &mut [CellState],
-    products: &mut [f64],
-) -> usize {
-    Arch::new().dispatch(MarkBad { fitted, inverse_scales, limit, has_missing, states, products })
+/// The places of the values above `limit`.
+pub(crate) fn list_beyond(values: &[f64], limit: f64) -> Vec<u32> {
+    Arch::new().dispatch(ListBeyond { values, limit })
 }
 
-/// The sum of q q' over some rows q of a matrix, d x d.
-pub(crate) fn sum_of_outer_products(columns: &Matrix, rows: &[u32]) -> Vec<f64> {
-    let d = columns.columns();
-    let stride = d.next_multiple_of(LANES);
-    let mut sums = vec![0.0; d * stride];
-    Arch::new().dispatch(OuterProducts { columns, rows, stride, sums: &mut sums });
+/// The columns of a matrix with zeros after them, so that each row is a whole number of vectors.
+pub(crate) fn padded(columns: &Matrix) -> Matrix {
+    let mut out = Matrix::zeros(columns.rows(), columns.columns().next_multiple_of(LANES));
+    for j in 0..columns.rows() {
+        out.row_mut(j)[..columns.columns()].copy_from_slice(columns.row(j));
+    }
+    out
+}
+
+/// The sum of q q' over some rows q of a [`padded`] matrix, with d x d numbers.
+pub(crate) fn sum_of_outer_products(columns: &Matrix, d: usize, rows: &[u32]) -> Vec<f64> {
+    let stride = columns.columns();
+    let mut sums = vec![0.0; stride * stride];
+    Arch::new().dispatch(OuterProducts { columns, rows, sums: &mut sums });
     for a in 1..d {
         sums.copy_within(a * stride..a * stride + d, a * d);
     }
     sums.truncate(d * d);
     sums
+}
+
+/// `sums -= sum of z q` over some rows q of a [`padded`] matrix and their values z.
+pub(crate) fn subtract_rows(columns: &Matrix, rows: &[u32], values: &[f64], sums: &mut [f64]) {
+    let mut total = vec![0.0; columns.columns()];
+    Arch::new().dispatch(AddRows { columns, rows, values, sums: &mut total });
+    sums.iter_mut().zip(&total).for_each(|(sum, x)| *sum -= x);
 }
 
 /// `out = row - center`, within `largest`; returns true if a cell is missing.
@@ -155,24 +166,6 @@ impl WithSimd for SquareNorm<'_> {
     }
 }
 
-/// The part of a row from `start` on less what the components explain of it.
-#[inline(always)]
-fn subtract_fitted(fitted: Fitted<'_>, start: usize, out: &mut [f64]) {
-    let end = start + out.len();
-    out.copy_from_slice(&fitted.row[start..end]);
-    let mut k = 0;
-    while k + TOGETHER <= fitted.scores.len() {
-        let others: [&[f64]; TOGETHER] = std::array::from_fn(|i| &fitted.components.row(k + i)[start..end]);
-        let factors: [f64; TOGETHER] = std::array::from_fn(|i| -fitted.scores[k + i]);
-        add_multiples(out, factors, others);
-        k += TOGETHER;
-    }
-    while k < fitted.scores.len() {
-        add_multiples(out, [-fitted.scores[k]], [&fitted.components.row(k)[start..end]]);
-        k += 1;
-    }
-}
-
 /// `out += factors * others`, in this order.
 #[inline(always)]
 fn add_multiples<const N: usize>(out: &mut [f64], factors: [f64; N], others: [&[f64]; N]) {
@@ -203,8 +196,8 @@ impl WithSimd for AddScaled<'_> {
 
 struct Compare<'a> {
     fitted: Fitted<'a>,
-    states: Option<&'a [CellState]>,
-    scales: Option<&'a [f64]>,
+    without: &'a [u32],
+    inverse_scales: Option<&'a [f64]>,
     out: &'a mut [f64],
 }
 
@@ -213,7 +206,7 @@ impl WithSimd for Compare<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) -> (f64, f64) {
-        let Self { fitted, states, scales, out } = self;
+        let Self { fitted, mut without, inverse_scales, out } = self;
         let (mut squares, mut square, mut largest) = ([0.0f64; LANES], 0.0f64, 0.0f64);
         let features = out.len();
         let mut start = 0;
@@ -221,10 +214,11 @@ impl WithSimd for Compare<'_> {
             let end = (start + TILE).min(features);
             let tile = &mut out[start..end];
             subtract_fitted(fitted, start, tile);
-            if let Some(states) = states {
-                for (residual, state) in tile.iter_mut().zip(&states[start..end]) {
-                    *residual = if *state == CellState::Usable { *residual } else { 0.0 };
-                }
+            while let Some((&j, rest)) = without.split_first()
+                && (j as usize) < end
+            {
+                tile[j as usize - start] = 0.0;
+                without = rest;
             }
             let (lanes, rest) = tile.as_chunks::<LANES>();
             for x in lanes {
@@ -235,17 +229,57 @@ impl WithSimd for Compare<'_> {
             for x in rest {
                 square += x * x;
             }
-            if let Some(scales) = scales {
-                largest = largest.max(divide(tile, &scales[start..end]));
+            if let Some(inverse_scales) = inverse_scales {
+                largest = largest.max(divide(tile, &inverse_scales[start..end]));
             }
             start = end;
         }
-        let mut sum = 0.0;
-        for x in squares {
-            sum += x;
-        }
-        (sum + square, largest)
+        (squares.iter().sum::<f64>() + square, largest)
     }
+}
+
+/// The part of a row from `start` on less what the components explain of it.
+#[inline(always)]
+fn subtract_fitted(fitted: Fitted<'_>, start: usize, out: &mut [f64]) {
+    let row = &fitted.row[start..start + out.len()];
+    let d = fitted.scores.len();
+    // One pass over the cells for the first one to eight components, and one for each eight others.
+    let mut k = (d + GROUP - 1) % GROUP + 1;
+    match k {
+        1 => subtract_first::<1>(fitted, row, start, out),
+        2 => subtract_first::<2>(fitted, row, start, out),
+        3 => subtract_first::<3>(fitted, row, start, out),
+        4 => subtract_first::<4>(fitted, row, start, out),
+        5 => subtract_first::<5>(fitted, row, start, out),
+        6 => subtract_first::<6>(fitted, row, start, out),
+        7 => subtract_first::<7>(fitted, row, start, out),
+        _ => subtract_first::<GROUP>(fitted, row, start, out),
+    }
+    while k < d {
+        let others: [&[f64]; GROUP] = loadings(fitted, k, start, out.len());
+        add_multiples(out, std::array::from_fn(|i| -fitted.scores[k + i]), others);
+        k += GROUP;
+    }
+}
+
+/// The row less what the first N components explain of it.
+#[inline(always)]
+fn subtract_first<const N: usize>(fitted: Fitted<'_>, row: &[f64], start: usize, out: &mut [f64]) {
+    let others: [&[f64]; N] = loadings(fitted, 0, start, out.len());
+    let factors: [f64; N] = std::array::from_fn(|i| -fitted.scores[i]);
+    for (j, (out, x)) in out.iter_mut().zip(row).enumerate() {
+        let mut x = *x;
+        for i in 0..N {
+            x = factors[i].mul_add(others[i][j], x);
+        }
+        *out = x;
+    }
+}
+
+/// Loadings of N components, from component k on, on some cells.
+#[inline(always)]
+fn loadings<'a, const N: usize>(fitted: Fitted<'a>, k: usize, start: usize, cells: usize) -> [&'a [f64]; N] {
+    std::array::from_fn(|i| &fitted.components.row(k + i)[start..start + cells])
 }
 
 /// `values = |values| / scales`, and the largest of them, which is not NaN.
@@ -271,70 +305,34 @@ fn divide(values: &mut [f64], inverse_scales: &[f64]) -> f64 {
     most
 }
 
-struct MarkBad<'a> {
-    fitted: Fitted<'a>,
-    inverse_scales: &'a [f64],
+struct ListBeyond<'a> {
+    values: &'a [f64],
     limit: f64,
-    has_missing: bool,
-    states: &'a mut [CellState],
-    products: &'a mut [f64],
 }
 
-impl WithSimd for MarkBad<'_> {
-    type Output = usize;
+impl WithSimd for ListBeyond<'_> {
+    type Output = Vec<u32>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) -> usize {
-        let Self { fitted, inverse_scales, limit, has_missing, states, products } = self;
-        let (mut bad, mut start) = (0u64, 0);
-        let mut buffer = [0.0f64; TILE];
-        products.fill(0.0);
-        while start < states.len() {
-            let end = (start + TILE).min(states.len());
-            let tile = &mut buffer[..end - start];
-            subtract_fitted(fitted, start, tile);
-            let (states, scales) = (&mut states[start..end], &inverse_scales[start..end]);
-            // Loops of one kind of number each, which become vector instructions.
-            if has_missing {
-                for ((z, s), state) in tile.iter().zip(scales).zip(&mut *states) {
-                    if *state != CellState::Missing {
-                        *state = if z.abs() * s > limit { CellState::Bad } else { CellState::Usable };
-                    }
-                }
-            } else {
-                for ((z, s), state) in tile.iter().zip(scales).zip(&mut *states) {
-                    *state = if z.abs() * s > limit { CellState::Bad } else { CellState::Usable };
-                }
+    fn with_simd<S: Simd>(self, _simd: S) -> Vec<u32> {
+        let mut list = Vec::new();
+        for (group, values) in self.values.chunks(SCANNED).enumerate() {
+            let mut beyond = 0u64;
+            for x in values {
+                beyond += u64::from(*x > self.limit);
             }
-            for state in &*states {
-                bad += u64::from(*state == CellState::Bad);
+            if beyond > 0 {
+                let places = values.iter().enumerate().filter(|(_, x)| **x > self.limit);
+                list.extend(places.map(|(j, _)| (group * SCANNED + j) as u32));
             }
-            for ((z, x), state) in tile.iter_mut().zip(&fitted.row[start..end]).zip(&*states) {
-                *z = if *state == CellState::Usable { *x } else { 0.0 };
-            }
-            let mut k = 0;
-            while k + TOGETHER <= products.len() {
-                let others: [&[f64]; TOGETHER] = std::array::from_fn(|i| &fitted.components.row(k + i)[start..end]);
-                let found = dots(tile, others);
-                for i in 0..TOGETHER {
-                    products[k + i] += found[i];
-                }
-                k += TOGETHER;
-            }
-            while k < products.len() {
-                products[k] += dots(tile, [&fitted.components.row(k)[start..end]])[0];
-                k += 1;
-            }
-            start = end;
         }
-        bad as usize
+        list
     }
 }
 
 struct OuterProducts<'a> {
     columns: &'a Matrix,
     rows: &'a [u32],
-    stride: usize,
     sums: &'a mut [f64],
 }
 
@@ -343,13 +341,55 @@ impl WithSimd for OuterProducts<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let mut padded = vec![0.0; self.stride];
+        let stride = self.columns.columns();
+        if stride == LANES {
+            // All sums in registers.
+            let mut sums = [[0.0f64; LANES]; LANES];
+            for &row in self.rows {
+                let q = &self.columns.row(row as usize).as_chunks::<LANES>().0[0];
+                for a in 0..LANES {
+                    for lane in 0..LANES {
+                        sums[a][lane] = q[a].mul_add(q[lane], sums[a][lane]);
+                    }
+                }
+            }
+            return self.sums.copy_from_slice(sums.as_flattened());
+        }
         for &row in self.rows {
             let q = self.columns.row(row as usize);
-            padded[..q.len()].copy_from_slice(q);
-            for (a, sums) in self.sums.chunks_exact_mut(self.stride).enumerate() {
-                add_multiples(sums, [q[a]], [&padded]);
+            let lanes = q.as_chunks::<LANES>().0;
+            for (a, sums) in self.sums.chunks_exact_mut(stride).enumerate() {
+                add_lanes(sums, q[a], lanes);
             }
+        }
+    }
+}
+
+/// `sums += factor * lanes`.
+#[inline(always)]
+fn add_lanes(sums: &mut [f64], factor: f64, lanes: &[[f64; LANES]]) {
+    for (sum, x) in sums.as_chunks_mut::<LANES>().0.iter_mut().zip(lanes) {
+        for lane in 0..LANES {
+            sum[lane] = factor.mul_add(x[lane], sum[lane]);
+        }
+    }
+}
+
+struct AddRows<'a> {
+    columns: &'a Matrix,
+    rows: &'a [u32],
+    values: &'a [f64],
+    sums: &'a mut [f64],
+}
+
+impl WithSimd for AddRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        for &row in self.rows {
+            let lanes = self.columns.row(row as usize).as_chunks::<LANES>().0;
+            add_lanes(self.sums, self.values[row as usize], lanes);
         }
     }
 }
@@ -406,70 +446,61 @@ impl WithSimd for CountUpTo<'_> {
 mod tests {
     use super::*;
 
+    fn integers(length: usize, factor: usize, modulus: usize) -> Vec<f64> {
+        (0..length).map(|j| (j * factor % modulus) as f64 - (modulus / 2) as f64).collect()
+    }
+
     #[test]
     fn products_and_residuals_are_those_of_plain_loops() {
-        for length in [1, 7, 8, 9, 16, 33] {
-            let row: Vec<f64> = (0..length).map(|j| ((j * 37 % 11) as f64) - 5.0).collect();
-            let components =
-                Matrix::from_vec(2, length, (0..2 * length).map(|j| ((j * 13 % 7) as f64) - 3.0).collect());
-            let mut scores = [0.0; 2];
-            row_products(&row, &components, &mut scores);
-            for (k, score) in scores.iter().enumerate() {
+        for length in [1, 7, 8, 9, 16, 31, 32, 33, 63, 64, 100, 2100] {
+            let row = integers(length, 37, 11);
+            let components = Matrix::from_vec(5, length, integers(5 * length, 13, 7));
+            let mut products = [9.0; 5];
+            row_products(&row, &components, &mut products);
+            for (k, product) in products.iter().enumerate() {
                 let plain: f64 = row.iter().zip(components.row(k)).map(|(x, q)| x * q).sum();
-                assert_eq!(*score, plain, "sums of integers are exact");
+                assert_eq!(*product, plain, "sums of integers are exact");
             }
-            let fitted = Fitted { row: &row, scores: &[1.0, -2.0], components: &components };
-            let mut out = vec![0.0; length];
-            let square = residuals(fitted, None, &mut out);
-            let inverse_scales = vec![2.0; length];
-            let plain: Vec<f64> = (0..length).map(|j| row[j] - components[(0, j)] + 2.0 * components[(1, j)]).collect();
+            let fitted = Fitted { row: &row, scores: &[1.0, -2.0, 0.0, 3.0, 1.0], components: &components };
+            let without: Vec<u32> = (0..length as u32).filter(|j| j % 4 == 3 || j % 32 == 0).collect();
+            let plain: Vec<f64> = (0..length)
+                .map(|j| {
+                    let along: f64 = (0..5).map(|k| fitted.scores[k] * components[(k, j)]).sum();
+                    if without.contains(&(j as u32)) { 0.0 } else { row[j] - along }
+                })
+                .collect();
+            let mut out = vec![9.0; length];
+            let square = residuals(fitted, &without, &mut out);
             assert_eq!(out, plain);
             assert_eq!(square, plain.iter().map(|x| x * x).sum::<f64>());
-            let (_, largest) = standardized_residuals(fitted, None, &inverse_scales, &mut out);
-            assert_eq!(largest, plain.iter().fold(0.0, |m: f64, x| m.max(x.abs() * 2.0)));
+            let found = standardized_residuals(fitted, &without, &vec![2.0; length], &mut out);
+            assert_eq!(found, (square, plain.iter().fold(0.0, |m: f64, x| m.max(x.abs() * 2.0))));
             assert!(out.iter().zip(&plain).all(|(a, b)| *a == b.abs() * 2.0));
             assert_eq!(count_up_to(&out, 8.0), plain.iter().filter(|x| x.abs() <= 4.0).count());
+            let listed = list_beyond(&row, 3.0);
+            assert_eq!(listed, (0..length as u32).filter(|&j| row[j as usize] > 3.0).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn bad_cells_are_marked_and_take_no_part_in_the_products() {
-        for length in [5, 1023, 1024, 1025, 2100] {
-            let row: Vec<f64> = (0..length).map(|j| ((j * 37 % 23) as f64) - 11.0).collect();
-            let components =
-                Matrix::from_vec(5, length, (0..5 * length).map(|j| ((j * 13 % 7) as f64) - 3.0).collect());
-            let fitted = Fitted { row: &row, scores: &[0.0; 5], components: &components };
-            let before: Vec<CellState> =
-                (0..length).map(|j| if j % 4 == 3 { CellState::Missing } else { CellState::Bad }).collect();
-            let (mut states, mut products) = (before.clone(), [9.0; 5]);
-            let bad = mark_bad(fitted, &vec![0.5; length], (4.0, true), &mut states, &mut products);
-            for (j, state) in states.iter().enumerate() {
-                let expected = match before[j] {
-                    CellState::Missing => CellState::Missing,
-                    _ if row[j].abs() > 8.0 => CellState::Bad,
-                    _ => CellState::Usable,
-                };
-                assert_eq!(*state, expected);
-            }
-            assert_eq!(bad, states.iter().filter(|state| **state == CellState::Bad).count());
-            for (k, product) in products.iter().enumerate() {
-                let used = (0..length).filter(|&j| states[j] == CellState::Usable);
-                assert_eq!(*product, used.map(|j| row[j] * components[(k, j)]).sum::<f64>());
-            }
-        }
-    }
-
-    #[test]
-    fn sums_of_outer_products_are_those_of_plain_loops() {
+    fn sums_over_rows_are_those_of_plain_loops() {
         for d in [1, 3, 8, 11] {
-            let columns = Matrix::from_vec(9, d, (0..9 * d).map(|j| ((j * 13 % 7) as f64) - 3.0).collect());
+            let columns = Matrix::from_vec(9, d, integers(9 * d, 13, 7));
             let rows = [0, 4, 8];
-            let sums = sum_of_outer_products(&columns, &rows);
+            let sums = sum_of_outer_products(&padded(&columns), d, &rows);
             for (place, sum) in sums.iter().enumerate() {
                 let plain = rows.map(|j| columns[(j as usize, place / d)] * columns[(j as usize, place % d)]);
                 assert_eq!(*sum, plain.iter().sum::<f64>());
             }
             assert_eq!(sums.len(), d * d);
+            let (values, mut left) = (integers(9, 5, 11), vec![2.0; d]);
+            subtract_rows(&padded(&columns), &rows, &values, &mut left);
+            for (k, left) in left.iter().enumerate() {
+                assert_eq!(
+                    *left,
+                    2.0 - rows.map(|j| values[j as usize] * columns[(j as usize, k)]).iter().sum::<f64>()
+                );
+            }
         }
     }
 

@@ -159,7 +159,10 @@ impl<'a> Block<'a> {
 
     /// Copies a row into `out`, as f64 values.
     pub(crate) fn read_row(&self, row: usize, out: &mut [f64]) {
-        each_element!(self, rows => out.iter_mut().enumerate().for_each(|(j, x)| *x = rows.get(row, j).widen()));
+        each_element!(self, rows => match rows.row(row, 0, out.len()) {
+            Some(cells) => out.iter_mut().zip(cells).for_each(|(x, cell)| *x = cell.widen()),
+            None => out.iter_mut().enumerate().for_each(|(j, x)| *x = rows.get(row, j).widen()),
+        });
     }
 
     /// The element type.

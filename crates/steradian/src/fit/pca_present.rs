@@ -87,7 +87,8 @@ pub(super) fn fit_present<R: Runner>(
     }
     let solver = if solver == Solver::Scatter { Solver::Scatter } else { Solver::Krylov };
     let problem = LastProblem { config, weighting: RowWeighting::Uniform, solver };
-    let (certified, moments) = last_eigenproblem(&problem, &state, data, runner)?;
+    let moments = problem.frozen_moments(&state, source, runner)?;
+    let (certified, moments) = last_eigenproblem(&problem, &state, moments, data, runner)?;
     let mut model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
     // Variances of a sample, as without missing cells.
     let unbiased = n as f64 / (n - 1) as f64;

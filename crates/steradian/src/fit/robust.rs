@@ -43,9 +43,10 @@ use crate::solver::{dense, krylov};
 pub(crate) const SCATTER_FEATURES: usize = 512;
 /// Columns of the block iteration of the passes beyond the components.
 pub(crate) const EXTRA_COLUMNS: usize = 4;
-/// Passes at most, and the turn of the components at which they end.
-pub(crate) const MAX_PASSES: usize = 8;
-const SETTLED: f64 = 1e-3;
+/// Passes at most, and the turn of the components at which they end: of the next model only the weights of the rows would
+/// differ, since the last eigenproblem gives the components for those of this one.
+pub(crate) const MAX_PASSES: usize = 4;
+const SETTLED: f64 = 0.03;
 /// Numbers that repair the rows again, which are kept for the last eigenproblem, at most.
 pub(super) const KEPT_NUMBERS: usize = 1 << 23;
 /// Relative rise of the objective that is rounding.
@@ -82,13 +83,19 @@ pub(super) fn fit_robust<R: Runner>(
     require_variation(&sample, &chosen)?;
     let table = sample.table(&chosen)?;
     runner.check_cancelled()?;
-    let options =
-        SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let all_rows = sample.rows.len() == n;
+    let all_features = chosen.len() == features;
+    let options = SearchOptions {
+        d,
+        cells: config.cells,
+        skew: config.skew,
+        pairs: directions(config),
+        seed: config.seed,
+        is_final: all_rows && all_features,
+    };
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
     warnings.extend(bad_cell_warning(&candidate, &chosen, source));
-    let all_rows = sample.rows.len() == n;
-    let all_features = chosen.len() == features;
     let fit_kappa = kappa(n, features, d);
     let mut state = if all_features {
         FitState {
@@ -102,19 +109,22 @@ pub(super) fn fit_robust<R: Runner>(
         extended(model, &sample, config.skew)?
     };
     drop(table);
-    if !(all_rows && all_features) {
-        state.objective.clear();
-        run_passes(&mut state, fit_kappa, source, runner)?;
-    }
     let weighting = RowWeighting::Student { kappa: fit_kappa, row_cutoff: state.row_cutoff };
     let problem = LastProblem { config, weighting, solver };
-    let (certified, moments) = last_eigenproblem(&problem, &state, data, runner)?;
+    let moments = if all_rows && all_features {
+        problem.frozen_moments(&state, source, runner)?
+    } else {
+        state.objective.clear();
+        run_passes(&problem, &mut state, source, runner)?
+    };
+    let (certified, moments) = last_eigenproblem(&problem, &state, moments, data, runner)?;
     let frozen_cutoff = state.row_cutoff;
     let mut model = maximum(state.model, &certified.vectors.first_columns(d), &certified.values[..d], &moments);
     drop_rounding(&mut model.components, &sample.stats);
     require_finite(&model.center, &model.components)?;
     check_rank(&certified, d, n, features)?;
     let calibration = calibrated((&sample, &chosen, &stats), &model, frozen_cutoff, config.skew, runner)?;
+    warnings.extend(exact_fit_warning(&model, &sample.stats, moments.rows, n));
     let converged = certified.sine_bound <= config.tolerance;
     if !converged {
         warnings.push(not_converged(config, &certified, d));
@@ -150,8 +160,14 @@ pub(super) fn count<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -
     require_variation(&sample, &chosen)?;
     let stats = sample.stats.select(&chosen);
     let table = sample.table(&chosen)?;
-    let options =
-        SearchOptions { d: 1, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed };
+    let options = SearchOptions {
+        d: 1,
+        cells: config.cells,
+        skew: config.skew,
+        pairs: directions(config),
+        seed: config.seed,
+        is_final: true,
+    };
     let (components, reason) = runner.compute(|| count_components(&table, &stats, options))?;
     Ok(ComponentChoice { components, reason })
 }
@@ -236,6 +252,18 @@ fn bad_cell_warning(candidate: &Candidate, chosen: &[usize], source: &dyn Source
     })
 }
 
+/// The warning of an exact fit: residuals of the kept samples are rounding, so every other sample is an outlier.
+fn exact_fit_warning(model: &RowModel, stats: &FeatureStats, kept: u64, n: usize) -> Option<String> {
+    let (d, outside) = (model.n_components(), model.n_features() - model.n_components());
+    let off = n as u64 - kept;
+    let is_exact = outside > 0 && (model.noise * outside as f64).sqrt() <= stats.row_rounding();
+    (is_exact && off > 0).then(|| {
+        format!(
+            "{off} samples are outliers however small their distances are: the other {kept} of {n} lie on a subspace of {d} dimensions"
+        )
+    })
+}
+
 /// The first of some features by name.
 fn named(features: &[usize], source: &dyn Source) -> String {
     let name = |j: &usize| source.feature_name(*j).unwrap_or_else(|| j.to_string());
@@ -260,41 +288,40 @@ fn extended(model: RowModel, sample: &Sample, skew: bool) -> Result<FitState> {
     Ok(FitState { model, row_cutoff, basis, objective: Vec::new() })
 }
 
-/// Student steps over all rows, one per pass, until the components rest.
-fn run_passes<R: Runner>(state: &mut FitState, kappa: f64, source: &dyn Source, runner: &R) -> Result<()> {
+/// Student steps over all rows, one per pass, until the components rest; returns the moments under the last model.
+fn run_passes<R: Runner>(
+    problem: &LastProblem<'_>,
+    state: &mut FitState,
+    source: &dyn Source,
+    runner: &R,
+) -> Result<RowMoments> {
     let features = state.model.n_features();
     let d = state.model.n_components();
-    if features > SCATTER_FEATURES {
+    let by_scatter = features <= SCATTER_FEATURES;
+    if !by_scatter {
         state.basis = state.basis.first_columns(state.basis.columns().min(d + EXTRA_COLUMNS));
         widen(&mut state.basis, d + EXTRA_COLUMNS)?;
     }
-    for _ in 0..MAX_PASSES {
-        let weighting = RowWeighting::Student { kappa, row_cutoff: state.row_cutoff };
-        let product = if features <= SCATTER_FEATURES {
-            MomentProduct::Scatter
-        } else {
-            MomentProduct::Basis(Cow::Borrowed(&state.basis))
-        };
-        let moments = runner.run(&RobustMoments::new(&state.model, weighting, product), source)?;
-        require_rows(&moments, d, source)?;
+    for pass in 1.. {
+        let product =
+            if by_scatter { MomentProduct::Scatter } else { MomentProduct::Basis(Cow::Borrowed(&state.basis)) };
+        let moments = problem.moments(state, product, source, runner)?;
         let objective = moments.objective / moments.rows as f64;
         if state.objective.last().is_some_and(|last| objective > last + RISE * objective.abs()) {
-            break;
+            return Ok(moments);
         }
         state.objective.push(objective);
         let (values, vectors) = runner.compute(|| leading_of(&moments, &state.basis, features))?;
-        let before = state.model.components.transposed();
-        let next = maximum(state.model.clone(), &vectors.first_columns(d), &values[..d], &moments);
-        let turned = turn(&vectors.first_columns(d), &before);
-        state.model = next;
-        if features > SCATTER_FEATURES {
-            state.basis = vectors;
+        let turned = turn(&vectors.first_columns(d), &state.model.components.transposed());
+        if !by_scatter {
+            state.basis = vectors.clone();
         }
-        if turned < SETTLED {
-            break;
+        if turned < SETTLED || pass == MAX_PASSES {
+            return Ok(moments);
         }
+        state.model = maximum(state.model.clone(), &vectors.first_columns(d), &values[..d], &moments);
     }
-    Ok(())
+    unreachable!("the last pass returns")
 }
 
 fn require_rows(moments: &RowMoments, d: usize, source: &dyn Source) -> Result<()> {
@@ -400,24 +427,48 @@ pub(super) struct LastProblem<'a> {
     pub solver: Solver,
 }
 
-/// The eigenproblem of the repaired rows with everything but the subspace frozen, and its certificate. The eigenvalues are those of
-/// the sum over rows.
+impl LastProblem<'_> {
+    /// The moments of one pass under a model, with what the eigenproblem needs beside the product.
+    fn moments<R: Runner>(
+        &self,
+        state: &FitState,
+        product: MomentProduct<'_>,
+        source: &dyn Source,
+        runner: &R,
+    ) -> Result<RowMoments> {
+        let d = state.model.n_components();
+        let pass = RobustMoments::new(&state.model, self.weighting, product).with_support();
+        let keeps = self.solver != Solver::Scatter && keeps_rows(source.shape().samples, d, runner.supports_pairs());
+        let moments = runner.run(&if keeps { pass.with_rows() } else { pass }, source)?;
+        require_rows(&moments, d, source)?;
+        Ok(moments)
+    }
+
+    /// The moments under a model that no pass led to.
+    pub(super) fn frozen_moments<R: Runner>(
+        &self,
+        state: &FitState,
+        source: &dyn Source,
+        runner: &R,
+    ) -> Result<RowMoments> {
+        let product = if self.solver == Solver::Scatter { MomentProduct::Scatter } else { MomentProduct::None };
+        self.moments(state, product, source, runner)
+    }
+}
+
+/// The eigenproblem of the repaired rows with everything but the subspace frozen, from the moments under the model, and its
+/// certificate. The eigenvalues are those of the sum over rows.
 pub(super) fn last_eigenproblem<R: Runner>(
     &LastProblem { config, weighting, solver }: &LastProblem<'_>,
     state: &FitState,
+    moments: RowMoments,
     data: &Finite<'_>,
     runner: &R,
 ) -> Result<(Certified, RowMoments)> {
     let source = data.source;
     let d = state.model.n_components();
     let seed = data.start_seed(config.seed);
-    let scatter = solver == Solver::Scatter;
-    let first = if scatter { MomentProduct::Scatter } else { MomentProduct::None };
-    let pass = RobustMoments::new(&state.model, weighting, first).with_support();
-    let keeps = !scatter && keeps_rows(source.shape().samples, d, runner.supports_pairs());
-    let moments = runner.run(&if keeps { pass.with_rows() } else { pass }, source)?;
-    require_rows(&moments, d, source)?;
-    let mut certified = if scatter {
+    let mut certified = if solver == Solver::Scatter {
         let mut matrix = centered_scatter(&moments, &shift(&moments));
         matrix.data_mut().iter_mut().for_each(|x| *x /= moments.weight);
         let vectors = dense::top_vectors(&matrix, d, config.tolerance, seed, runner)?;

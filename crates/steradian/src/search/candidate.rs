@@ -41,6 +41,8 @@ pub(crate) struct SearchOptions {
     /// The number of directions through pairs; `None` chooses it by the size of the table.
     pub pairs: Option<usize>,
     pub seed: u64,
+    /// True if no pass over more rows or features follows, which goes on where the search ends.
+    pub is_final: bool,
 }
 
 /// The best candidate for a table with missing cells. Candidates are compared on some rows of a long table, at evenly spaced
@@ -70,7 +72,12 @@ pub(crate) fn search(table: &Matrix, stats: &FeatureStats, options: SearchOption
     }
     let last = |k: usize, cleans: bool| {
         let start = start_on(table, &candidates[k]);
-        polish(table, stats, start, Polish { rounds: ROUNDS.1, cleans, skew: options.skew, last: true })
+        polish(
+            table,
+            stats,
+            start,
+            Polish { rounds: ROUNDS.1, cleans, skew: options.skew, last: true, is_final: options.is_final },
+        )
     };
     // From the winner and from the first candidate without cleaning, which wins where it costs nothing.
     let mut plans = vec![(best, cleans)];
@@ -125,7 +132,7 @@ fn candidates(
     let extra = EXTRA.min(features.saturating_sub(d) / 4).min(spare);
     let half = least_outlying(start, d + extra, stats, options.pairs, options.seed)?;
     let sizes = if extra > 0 { vec![d, d + extra] } else { vec![d] };
-    let rounds = Polish { rounds: ROUNDS.0, cleans, skew: options.skew, last: false };
+    let rounds = Polish { rounds: ROUNDS.0, cleans, skew: options.skew, last: false, is_final: false };
     sizes
         .into_par_iter()
         .map(|size| {

@@ -153,11 +153,14 @@ proptest! {
             let holes: Vec<f64> =
                 table.row(i).iter().zip(&cells).map(|(x, s)| if *s == CellState::Usable { *x } else { f64::NAN }).collect();
             let given = step.run_with_states(&holes, &cells, &mut other, &mut again);
-            prop_assert_eq!(scores, again);
-            prop_assert_eq!((found.square, found.freedom, found.usable), (given.square, given.freedom, given.usable));
+            // Bad cells are subtracted from the products of all cells, so the sums round otherwise.
+            let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12 * (1.0 + b.abs()));
+            prop_assert!(near(&scores, &again), "{scores:?} {again:?}");
+            prop_assert!(near(&[found.square], &[given.square]));
+            prop_assert_eq!((found.freedom, found.usable), (given.freedom, given.usable));
             step.repair(&work, &scores, &mut repaired[0]);
             step.repair(&other, &again, &mut repaired[1]);
-            prop_assert_eq!(&repaired[0], &repaired[1]);
+            prop_assert!(near(&repaired[0], &repaired[1]));
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::numeric::linalg::Matrix;
 const ROUND_STEPS: usize = 3;
 /// Student steps of a late round of the last polish.
 const LAST_STEPS: usize = 30;
-/// Turn of the components below which steps, steps of the last polish, and rounds end.
+/// Turn of the components below which steps, steps of a final polish, and rounds end.
 const TOLERANCE: (f64, f64, f64) = (1e-3, 1e-4, 1e-3);
 /// Rounds before the turn may end them.
 const LEAST_ROUNDS: usize = 3;
@@ -49,6 +49,8 @@ pub(crate) struct Polish {
     pub skew: bool,
     /// True for the last polish, which goes on until the components rest.
     pub last: bool,
+    /// True if nothing follows the last polish.
+    pub is_final: bool,
 }
 
 /// Polishes a candidate on all rows of a table.
@@ -96,7 +98,7 @@ pub(crate) fn polish(table: &Matrix, stats: &FeatureStats, start: PolishStart, p
         let late = polish.last && round + 1 >= LEAST_ROUNDS;
         let steps = Steps {
             most: if late { LAST_STEPS } else { ROUND_STEPS },
-            tolerance: if polish.last { TOLERANCE.1 } else { TOLERANCE.0 },
+            tolerance: if polish.is_final { TOLERANCE.1 } else { TOLERANCE.0 },
             kappa: kappa(n, features, d),
         };
         let rows = KeptRows { table, kept: &kept, cells: Some(&states.cells) };

@@ -105,20 +105,26 @@ impl Sample {
         chosen
     }
 
-    /// The rows in ascending order of their bounded squared deviations from the locations.
+    /// The rows in ascending order of their bounded squared deviations from the locations. Rows in which every cell is beyond the
+    /// bound are in the order of their deviations.
     fn sort(mut self) -> Result<Self> {
         let block = self.block()?;
         let mut row = memory::filled(self.features, 0.0);
-        let deviations: Vec<f64> = (0..self.rows.len())
+        let deviations: Vec<(f64, f64)> = (0..self.rows.len())
             .map(|i| {
                 block.read_row(i, &mut row);
                 let cells = row.iter().zip(&self.stats.location).zip(&self.stats.scale);
-                let squares = cells.filter(|((x, _), _)| !x.is_nan());
-                squares.map(|((x, m), s)| ((x - m).abs() / s).min(ORDER_LIMIT).powi(2)).sum()
+                let present = cells.filter(|((x, _), _)| !x.is_nan());
+                present
+                    .map(|((x, m), s)| (x - m).abs() / s)
+                    .fold((0.0, 0.0), |(bounded, sum), u| (bounded + u.min(ORDER_LIMIT).powi(2), sum + u))
             })
             .collect_reserved();
         let mut order: Vec<usize> = (0..self.rows.len()).collect();
-        order.sort_by(|&a, &b| deviations[a].total_cmp(&deviations[b]));
+        order.sort_by(|&a, &b| {
+            let (a, b) = (deviations[a], deviations[b]);
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
         let features = self.features;
         macro_rules! reorder {
             ($values:ident) => {{
