@@ -5,7 +5,7 @@
 //! | sample | at most 1500 rows | the rows in their element type |
 //! | search | the sample, at most 2048 features | 8 bytes per cell, for each candidate |
 //! | extension, if features were left out | the sample | d + 4 numbers per feature |
-//! | passes, if rows or features were left out | all rows, at most 8 times | sums of D x D or D x l |
+//! | passes, if rows or features were left out | all rows, at most 4 times | sums of D x D or D x l |
 //! | last eigenproblem: model, weights and expected values frozen | all rows, once per application | a Krylov basis, or D x D |
 //! | calibration | the sample | residuals of the sample |
 
