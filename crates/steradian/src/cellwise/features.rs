@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 
-use crate::data::block::{Block, each_element};
+use crate::data::block::{Block, BlockData, each_element};
 use crate::data::element::Element;
 use crate::memory;
 use crate::numeric::statistics::NORMAL_MAD;
@@ -109,6 +109,12 @@ impl FeatureStats {
 /// The cells of a feature that are present, ascending.
 fn sorted_feature(block: &Block<'_>, feature: usize, sorted: &mut Vec<f64>) {
     sorted.clear();
+    if let BlockData::U8(rows) = block.data() {
+        let mut counts = [0u32; 256];
+        (0..block.rows()).for_each(|i| counts[usize::from(rows.get(i, feature))] += 1);
+        let runs = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        return runs.for_each(|(x, count)| sorted.extend(std::iter::repeat_n(x as f64, *count as usize)));
+    }
     each_element!(block, rows => {
         let cells = (0..block.rows()).map(|i| rows.get(i, feature).widen());
         sorted.extend(cells.filter(|x| !x.is_nan()));

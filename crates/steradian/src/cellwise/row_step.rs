@@ -65,7 +65,7 @@ pub(crate) struct RowState {
     pub distance: f64,
 }
 
-/// What the search for bad cells found.
+/// The result of the search for bad cells in a row.
 #[derive(Debug, Clone, Copy)]
 struct Cleaned {
     row_scale: f64,

@@ -54,7 +54,7 @@ pub(crate) fn list_beyond(values: &[f64], limit: f64) -> Vec<u32> {
     Arch::new().dispatch(ListBeyond { values, limit })
 }
 
-/// The columns of a matrix with zeros after them, so that each row is a whole number of vectors.
+/// The columns of a matrix with zeros after them, so that each row consists of complete vectors.
 pub(crate) fn padded(columns: &Matrix) -> Matrix {
     let mut out = Matrix::zeros(columns.rows(), columns.columns().next_multiple_of(LANES));
     for j in 0..columns.rows() {

@@ -24,7 +24,7 @@ use crate::numeric::linalg::{Matrix, MatrixView, zeroed};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RepairedProduct<'a> {
     model: Cow<'a, RowModel>,
-    /// What repairs each row, in the order of the samples.
+    /// A list of [`RepairedRow`], in the order of the samples.
     rows: Cow<'a, [f64]>,
     basis: Cow<'a, Matrix>,
 }

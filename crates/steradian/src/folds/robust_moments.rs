@@ -132,11 +132,11 @@ pub struct RowMoments {
     pub(crate) sum: Vec<f64>,
     pub(crate) product: Matrix,
     pub(crate) support: Vec<bool>,
-    /// What repairs every row again, if it was asked for.
+    /// A list of [`RepairedRow`], if it was asked for.
     pub(crate) repaired: Vec<f64>,
 }
 
-/// What repairs a row again without a comparison: a slice of its weight, the limit of its bad cells, the scores that marked them,
+/// A row that can be repaired again without a comparison: a slice of its weight, the limit of its bad cells, the scores that marked them,
 /// and its scores.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepairedRow<'a>(&'a [f64]);
@@ -184,7 +184,7 @@ struct WeightedRow {
     objective: f64,
     bad: u64,
     missing: u64,
-    /// What repairs the row again, if it is asked for.
+    /// The numbers of its [`RepairedRow`], if they are asked for.
     repaired: Vec<f64>,
 }
 

@@ -11,6 +11,7 @@ use crate::cellwise::RowModel;
 use crate::cellwise::features::{TINY, wrapped};
 use crate::cellwise::row_model::scale_features;
 use crate::cellwise::row_step::unsorted_median;
+use crate::cellwise::vectors::{Fitted, residuals, row_products};
 use crate::data::block::{Block, each_element};
 use crate::data::element::Element;
 use crate::error::Result;
@@ -44,12 +45,13 @@ pub(crate) fn extend(sample: &Sample, candidate: &Candidate) -> Result<RowModel>
     let mean = super::outlyingness::mean_of(&scores, &(0..rows.len()).collect::<Vec<_>>());
     scores.data_mut().chunks_exact_mut(d).for_each(|row| row.iter_mut().zip(&mean).for_each(|(s, m)| *s -= m));
     let solve = pseudo_inverse(&tall_inner(&scores, &scores))?;
+    let by_component = scores.transposed();
     let fits: Vec<FeatureFit> = (0..features)
         .into_par_iter()
         .with_min_len(16)
         .map_init(
             || Buffers::new(rows.len()),
-            |buffers, feature| regress(&block, &rows, feature, sample, (&scores, &solve), buffers),
+            |buffers, feature| regress(&block, &rows, feature, sample, (&by_component, &solve), buffers),
         )
         .collect();
     let mut limits: Vec<f64> = fits.iter().map(|fit| fit.scale).collect();
@@ -89,6 +91,8 @@ pub(crate) fn extend(sample: &Sample, candidate: &Candidate) -> Result<RowModel>
 struct Buffers {
     cells: Vec<f64>,
     repaired: Vec<f64>,
+    /// The intercept, once per row.
+    constant: Vec<f64>,
     fit: Vec<f64>,
     sorted: Vec<f64>,
 }
@@ -96,7 +100,7 @@ struct Buffers {
 impl Buffers {
     fn new(rows: usize) -> Self {
         let zeros = || vec![0.0; rows];
-        Self { cells: zeros(), repaired: zeros(), fit: zeros(), sorted: zeros() }
+        Self { cells: zeros(), repaired: zeros(), constant: zeros(), fit: zeros(), sorted: zeros() }
     }
 }
 
@@ -106,29 +110,27 @@ fn regress(
     feature: usize,
     sample: &Sample,
     (scores, solve): (&Matrix, &Matrix),
-    Buffers { cells, repaired, fit, sorted }: &mut Buffers,
+    Buffers { cells, repaired, constant, fit, sorted }: &mut Buffers,
 ) -> FeatureFit {
-    let d = scores.columns();
+    let d = scores.rows();
     let stats = &sample.stats;
     each_element!(block, own => cells.iter_mut().zip(rows).for_each(|(x, &i)| *x = own.get(i, feature).widen()));
     let (location, scale) = (stats.location[feature], stats.scale[feature]);
     repaired.iter_mut().zip(&*cells).for_each(|(z, x)| *z = wrapped(*x, location, scale));
+    let (mut right, mut opposite) = (vec![0.0; d], vec![0.0; d]);
     let (mut intercept, mut slopes, mut own_scale) = (0.0, vec![0.0; d], TINY);
     for round in 0..ROUNDS {
         intercept = repaired.iter().sum::<f64>() / rows.len().max(1) as f64;
-        let mut right = vec![0.0; d];
-        for (row, z) in scores.data().chunks_exact(d).zip(&*repaired) {
-            right.iter_mut().zip(row).for_each(|(sum, s)| *sum += s * (z - intercept));
-        }
+        // Of each score the sum is 0, so that the intercept does not matter.
+        row_products(repaired, scores, &mut right);
         slopes.iter_mut().enumerate().for_each(|(a, slope)| {
             *slope = solve.row(a).iter().zip(&right).map(|(m, x)| m * x).sum();
         });
-        for (fit, row) in fit.iter_mut().zip(scores.data().chunks_exact(d)) {
-            *fit = intercept + slopes.iter().zip(row).map(|(b, s)| b * s).sum::<f64>();
-        }
+        opposite.iter_mut().zip(&slopes).for_each(|(opposite, slope)| *opposite = -slope);
+        constant.fill(intercept);
+        residuals(Fitted { row: constant, scores: &opposite, components: scores }, &[], fit);
         sorted.clear();
-        let residuals = cells.iter().zip(&*fit).map(|(x, fit)| (x - fit).abs());
-        sorted.extend(residuals.filter(|residual| !residual.is_nan()));
+        sorted.extend(cells.iter().zip(&*fit).map(|(x, fit)| (x - fit).abs()).filter(|residual| !residual.is_nan()));
         own_scale = (NORMAL_MAD * unsorted_median(sorted)).max(stats.resolution[feature] / 3.0).max(TINY);
         let last = round + 1 == ROUNDS;
         for ((z, x), fit) in repaired.iter_mut().zip(&*cells).zip(&*fit) {
