@@ -69,7 +69,8 @@ def timings(program: Program, former: Program | None, folder: Path, runs: int) -
         warm(matrix.path)
         fits: list[tuple[str, Program, str]] = [(METHOD, program, METHOD), (BASE, program, BASE)]
         if former is not None:
-            fits.append((FORMER, former, METHOD))
+            # First, since the model files of one method have one name, and that of the present build is read below.
+            fits.insert(0, (FORMER, former, METHOD))
         found = alternating(fits, matrix, runs)
         seconds = {name: min(fit.seconds for fit in some) for name, some in found.items()}
         last = found[METHOD][-1]
