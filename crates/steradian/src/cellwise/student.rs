@@ -2,18 +2,20 @@
 //!
 //! | symbol | definition |
 //! |---|---|
-//! | nu | 5 |
+//! | nu | 5, or infinite for normal rows |
 //! | kappa | min(1, max(n / 2, 10) / (D - d)): it keeps weights of wide data away from 0 and 1 |
 //! | k | kappa f, f the degrees of freedom of the row |
 //! | delta | sum of squared scores over lambda, plus kappa times the squared residuals over sigma^2 |
 //! | w | (nu + d + k) / (nu + delta) |
 //! | Phi | sum over rows of (nu + d + k) log(nu + delta) + k log sigma^2 + sum of log lambda |
+//!
+//! With infinite nu, w is 1 and the first term of Phi is delta.
 
 use super::features::TINY;
 use super::row_model::RowModel;
 
 /// Degrees of freedom of the distribution.
-const NU: f64 = 5.0;
+pub(crate) const NU: f64 = 5.0;
 
 /// The weights of rows under a model.
 #[derive(Debug, Clone)]
@@ -21,6 +23,7 @@ pub(crate) struct StudentWeights {
     variances: Vec<f64>,
     noise: f64,
     kappa: f64,
+    nu: f64,
     log_variances: f64,
 }
 
@@ -30,24 +33,32 @@ pub(crate) fn kappa(n: usize, features: usize, d: usize) -> f64 {
 }
 
 impl StudentWeights {
-    pub(crate) fn new(variances: &[f64], noise: f64, kappa: f64) -> Self {
+    pub(crate) fn new(variances: &[f64], noise: f64, kappa: f64, nu: f64) -> Self {
         let noise = noise.max(TINY);
         let variances: Vec<f64> = variances.iter().map(|lambda| lambda.max(noise)).collect();
         let log_variances = variances.iter().map(|lambda| lambda.ln()).sum();
-        Self { variances, noise, kappa, log_variances }
+        Self { variances, noise, kappa, nu, log_variances }
     }
 
-    pub(crate) fn of(model: &RowModel, kappa: f64) -> Self {
-        Self::new(&model.variances, model.noise, kappa)
+    pub(crate) fn of(model: &RowModel, kappa: f64, nu: f64) -> Self {
+        Self::new(&model.variances, model.noise, kappa, nu)
     }
 
-    /// Weight and objective of a row from its scores, its squared residuals and their degrees of freedom.
-    pub(crate) fn weight(&self, scores: &[f64], square: f64, freedom: f64) -> (f64, f64) {
+    /// The squared distance delta of a row, and its number of dimensions d + k, from its scores, its squared residuals and their
+    /// degrees of freedom.
+    pub(crate) fn distance(&self, scores: &[f64], square: f64, freedom: f64) -> (f64, f64) {
         let along: f64 = scores.iter().zip(&self.variances).map(|(s, lambda)| s * s / lambda).sum();
-        let distance = along + self.kappa * square / self.noise;
-        let k = self.kappa * freedom;
-        let parameters = NU + scores.len() as f64 + k;
-        let objective = parameters * (NU + distance).ln() + k * self.noise.ln() + self.log_variances;
-        (parameters / (NU + distance), objective)
+        (along + self.kappa * square / self.noise, scores.len() as f64 + self.kappa * freedom)
+    }
+
+    /// Weight and objective of a row from the same numbers.
+    pub(crate) fn weight(&self, scores: &[f64], square: f64, freedom: f64) -> (f64, f64) {
+        let (distance, dimensions) = self.distance(scores, square, freedom);
+        let scales = self.kappa * freedom * self.noise.ln() + self.log_variances;
+        if self.nu == f64::INFINITY {
+            return (1.0, distance + scales);
+        }
+        let parameters = self.nu + dimensions;
+        (parameters / (self.nu + distance), parameters * (self.nu + distance).ln() + scales)
     }
 }

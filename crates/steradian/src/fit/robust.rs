@@ -34,6 +34,7 @@ use crate::search::concentration::kept_limit;
 use crate::search::extension::extend;
 use crate::search::leading::turn;
 use crate::search::tables::compare;
+use crate::search::tails::freedom_of_rows;
 use crate::search::{Candidate, Sample, majority, search};
 use crate::solver::certificate::{Certified, certify, certify_to};
 use crate::solver::operator::{Dense, Operator};
@@ -96,7 +97,6 @@ pub(super) fn fit_robust<R: Runner>(
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
     warnings.extend(bad_cell_warning(&candidate, &chosen, source));
-    let fit_kappa = kappa(n, features, d);
     let mut state = if all_features {
         FitState {
             row_cutoff: candidate.row_cutoff,
@@ -108,8 +108,9 @@ pub(super) fn fit_robust<R: Runner>(
         let model = runner.compute(|| extend(&sample, &candidate))?;
         extended(model, &sample, config.skew)?
     };
+    let nu = runner.compute(|| freedom_of_rows(&table, &candidate));
     drop(table);
-    let weighting = RowWeighting::Student { kappa: fit_kappa, row_cutoff: state.row_cutoff };
+    let weighting = RowWeighting::Student { kappa: kappa(n, features, d), nu, row_cutoff: state.row_cutoff };
     let problem = LastProblem { config, weighting, solver };
     let moments = if all_rows && all_features {
         problem.frozen_moments(&state, source, runner)?

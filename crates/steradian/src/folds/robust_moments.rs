@@ -54,6 +54,8 @@ pub enum RowWeighting {
     Student {
         /// The factor of the residuals in the distance of a row.
         kappa: f64,
+        /// The degrees of freedom of the t distribution; infinite for equal weights.
+        nu: f64,
         /// The largest orthogonal distance of a row with a weight.
         row_cutoff: f64,
     },
@@ -198,11 +200,11 @@ impl RobustMoments<'_> {
         repaired: &mut [f64],
     ) -> Vec<WeightedRow> {
         let (features, d) = (self.model.n_features(), self.model.n_components());
-        let kappa = match self.weighting {
-            RowWeighting::Student { kappa, .. } => kappa,
-            RowWeighting::Uniform => 1.0,
+        let (kappa, nu) = match self.weighting {
+            RowWeighting::Student { kappa, nu, .. } => (kappa, nu),
+            RowWeighting::Uniform => (1.0, f64::INFINITY),
         };
-        let student = StudentWeights::of(&self.model, kappa);
+        let student = StudentWeights::of(&self.model, kappa, nu);
         repaired
             .par_chunks_mut(features)
             .zip(rows.into_par_iter())
@@ -299,10 +301,12 @@ impl Fold for RobustMoments<'_> {
 
     fn check(&self, shape: &Shape, _samples: &Range<usize>) -> Result<()> {
         self.model.check(shape.features)?;
-        if let RowWeighting::Student { kappa, row_cutoff } = self.weighting
-            && (!(kappa > 0.0 && kappa <= 1.0) || row_cutoff.is_nan())
+        if let RowWeighting::Student { kappa, nu, row_cutoff } = self.weighting
+            && (!(kappa > 0.0 && kappa <= 1.0) || row_cutoff.is_nan() || nu.is_nan() || nu <= 0.0)
         {
-            return Err(inconsistent(format!("weights of factor {kappa} up to distance {row_cutoff}")));
+            return Err(inconsistent(format!(
+                "weights of factor {kappa} and freedom {nu} up to distance {row_cutoff}"
+            )));
         }
         if let MomentProduct::Basis(basis) = &self.product {
             require_length("the rows of the basis", basis.rows(), shape.features)?;
@@ -477,7 +481,7 @@ mod tests {
             let model = model(seed, features);
             let x = normal_matrix(n, features, seed ^ 1, Stream::Krylov);
             let basis = normal_matrix(features, 3, seed ^ 2, Stream::Krylov);
-            let weighting = RowWeighting::Student { kappa: 0.8, row_cutoff: (features as f64).sqrt() };
+            let weighting = RowWeighting::Student { kappa: 0.8, nu: 5.0, row_cutoff: (features as f64).sqrt() };
             for product in [MomentProduct::None, MomentProduct::Scatter, MomentProduct::Basis(Cow::Borrowed(&basis))] {
                 let fold = RobustMoments::new(&model, weighting, product).with_support();
                 let all = moments(&fold, &x);
@@ -511,7 +515,7 @@ mod tests {
             let rows = cells.len() / features;
             prop_assume!(rows > 0);
             let (cells, holes) = (Matrix::from_vec(rows, features, cells), Matrix::from_vec(rows, features, holes));
-            let weighting = RowWeighting::Student { kappa: 0.8, row_cutoff: f64::INFINITY };
+            let weighting = RowWeighting::Student { kappa: 0.8, nu: f64::INFINITY, row_cutoff: f64::INFINITY };
             let a = moments(&RobustMoments::new(&model, weighting, MomentProduct::Scatter), &cells);
             let b = moments(&RobustMoments::new(&plain, weighting, MomentProduct::Scatter), &holes);
             prop_assert!(near(&a, &b), "{:?} {:?}", a, b);

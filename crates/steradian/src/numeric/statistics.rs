@@ -146,6 +146,18 @@ pub(crate) fn chi_square_quantile(probability: f64, degrees: usize) -> f64 {
     0.5 * (low + high)
 }
 
+/// The logarithm of the gamma function for x > 0: Stirling's series from 10 on, and the recurrence below.
+pub(crate) fn log_gamma(x: f64) -> f64 {
+    let (mut x, mut below) = (x, 0.0);
+    while x < 10.0 {
+        below += x.ln();
+        x += 1.0;
+    }
+    let inverse = 1.0 / (x * x);
+    let series = (1.0 / 12.0 - inverse * (1.0 / 360.0 - inverse * (1.0 / 1260.0 - inverse / 1680.0))) / x;
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series - below
+}
+
 /// The distribution function of chi-square at x: the series of the incomplete gamma function at `degrees / 2`, `x / 2`.
 pub(crate) fn chi_square_below(x: f64, degrees: usize) -> f64 {
     let (a, x) = (degrees as f64 / 2.0, x / 2.0);
@@ -202,6 +214,16 @@ mod tests {
         for (degrees, expected) in table {
             assert!((chi_square_quantile(0.975, degrees) - expected).abs() < 1e-5, "{degrees}");
         }
+    }
+
+    #[test]
+    fn the_gamma_function_of_integers_is_a_factorial() {
+        let mut log_factorial = 0.0;
+        for n in 1..40 {
+            assert!((log_gamma(f64::from(n)) - log_factorial).abs() < 1e-11 * (1.0 + log_factorial), "{n}");
+            log_factorial += f64::from(n).ln();
+        }
+        assert!((log_gamma(0.5) - 0.5 * std::f64::consts::PI.ln()).abs() < 1e-12);
     }
 
     #[test]

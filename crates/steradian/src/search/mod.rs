@@ -22,6 +22,7 @@ pub(crate) mod polish;
 pub(crate) mod sample;
 pub(crate) mod student_steps;
 pub(crate) mod tables;
+pub(crate) mod tails;
 
 pub(crate) use crate::screen::outlyingness::majority;
 pub(crate) use candidate::search;

@@ -10,7 +10,7 @@ use super::leading::{Leading, leading, turn};
 use super::tables::TASK_ROWS;
 use crate::cellwise::features::TINY;
 use crate::cellwise::row_step::unsorted_median;
-use crate::cellwise::student::StudentWeights;
+use crate::cellwise::student::{NU, StudentWeights};
 use crate::cellwise::{CellState, RowModel, RowStep, RowWork};
 use crate::error::Result;
 use crate::memory;
@@ -95,7 +95,7 @@ pub(crate) fn student_steps(
         if step == 0 {
             (fit.variances, fit.noise) = first_variances(&scores, &moments);
         }
-        let student = StudentWeights::new(&fit.variances, fit.noise, steps.kappa);
+        let student = StudentWeights::new(&fit.variances, fit.noise, steps.kappa, NU);
         let weighed = moments.iter().enumerate().map(|(i, row)| student.weight(scores.row(i), row.square, row.freedom));
         let (weights, parts): (Vec<f64>, Vec<f64>) = weighed.unzip();
         let objective: f64 = parts.iter().sum();
