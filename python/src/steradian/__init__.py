@@ -9,6 +9,7 @@ from steradian._data import Samples, open  # noqa: A004
 from steradian._diagnosis import Diagnosis
 from steradian._empca import EMPCA
 from steradian._grassmann import GrassmannAverage
+from steradian._incremental import IncrementalPCA
 from steradian._load import load
 from steradian._pca import PCA
 from steradian._progress import Progress
@@ -22,6 +23,7 @@ __all__ = [
     "ConeScreen",
     "Diagnosis",
     "GrassmannAverage",
+    "IncrementalPCA",
     "OutlyingnessScreen",
     "PrincipalComponentPursuit",
     "Progress",

@@ -41,10 +41,9 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     converged_: bool
     offset_: float
 
-    def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> _engine.Model:
+    def _run(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> Any:
         if not isinstance(samples, _engine.Samples):
-            model: _engine.Model = samples.fit(settings, self._threads(), callback)
-            return model
+            return samples.fit(settings, self._threads(), callback)
         return _engine.fit(samples, settings, threads=self._threads(), callback=callback)
 
     def _set_fitted_attributes(self, model: _engine.Model) -> None:
@@ -57,6 +56,10 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.n_passes_ = model.passes
         self.residual_, self.sine_bound_, self.converged_ = model.certificate
         self.offset_ = -1.0
+
+    def _fitted_model(self) -> _engine.Model:
+        """The model of the fit."""
+        return self._model
 
     def _place_in_rows(self) -> None:
         self.support_ = self._in_rows(self.support_, False)
@@ -199,7 +202,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             True for replaced cells; only with ``return_mask=True``.
         """
         samples = self._samples(X)
-        values, mask = self._model.impute(
+        values, mask = self._fitted_model().impute(
             samples, bad_cells=bad_cells, threads=self._threads(), callback=self._report()
         )
         shape = (samples.shape[0], *(samples.image or samples.shape[1:]))
@@ -229,7 +232,8 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self, samples: _engine.Samples, callback: Callback | None = None, *, training: bool = False
     ) -> Diagnosis:
         names = getattr(self, "feature_names_in_", None)
-        return Diagnosis(self._model, samples, names, self._threads(), self._report(callback), training=training)
+        model = self._fitted_model()
+        return Diagnosis(model, samples, names, self._threads(), self._report(callback), training=training)
 
     def predict(self, X: SamplesLike) -> npt.NDArray[np.int64]:
         """Classify samples as inliers or outliers by the cutoffs of new rows; :meth:`fit_predict` has those of the fit.
@@ -279,7 +283,7 @@ class Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         It does not contain `n_jobs`, `memory_limit` and `verbose`; a pickle does.
         """
         check_is_fitted(self)
-        self._model.save(os.fspath(path))
+        self._fitted_model().save(os.fspath(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
