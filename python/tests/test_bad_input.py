@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,8 +39,6 @@ def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
 @pytest.mark.parametrize(
     ("X", "error", "words"),
     [
-        (scipy.sparse.csr_array(GOOD), TypeError, r"Sparse data was passed \(csr_array of shape \(30, 4\)\).*toarray"),
-        (scipy.sparse.coo_matrix(GOOD), TypeError, "Sparse data was passed"),
         (GOOD + 1j, ValueError, "Complex data not supported"),
         (np.full((5, 2), "a"), ValueError, "dtype <U1 is not supported"),
         ([["a", "b"], ["c", "d"]], ValueError, "dtype <U1 is not supported"),
@@ -64,6 +63,23 @@ def test_cells_that_are_not_finite(value: float, word: str, dtype: str) -> None:
 def test_data_that_are_rejected(X: object, error: type[Exception], words: str) -> None:
     for estimator in (AngularEmbedding.paper(1), PCA(1)):
         with pytest.raises(error, match=words):
+            estimator.fit(X)
+        with pytest.raises(NotFittedError):
+            estimator.transform(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (AngularEmbedding.paper(1), r"Sparse data was passed \((csr_array|coo_matrix) of shape \(30, 4\)\).*toarray"),
+        (PCA(1, svd_solver="full"), '"arpack" and "covariance_eigh" solvers, while "full" was passed; use .*toarray'),
+        (PCA(1, missing="use"), "missing is not supported for sparse data.*toarray"),
+        (PCA("auto"), "n_components='auto' is not supported for sparse data; pass a number"),
+    ],
+)
+def test_sparse_data_that_are_rejected(estimator: Any, words: str) -> None:
+    for X in (scipy.sparse.csr_array(GOOD), scipy.sparse.coo_matrix(GOOD)):
+        with pytest.raises(TypeError, match=words):
             estimator.fit(X)
         with pytest.raises(NotFittedError):
             estimator.transform(GOOD)

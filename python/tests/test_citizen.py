@@ -22,6 +22,7 @@ from steradian import (
     AngularEmbedding,
     ConeScreen,
     GrassmannAverage,
+    IncrementalPCA,
     OutlyingnessScreen,
     PrincipalComponentPursuit,
 )
@@ -39,6 +40,10 @@ ESTIMATORS = [
     AngularEmbedding(2, method="angular", screen="outlyingness"),
     PCA(),
     PCA(missing="use"),
+    PCA(whiten=True),
+    PCA(svd_solver="full"),
+    IncrementalPCA(),
+    IncrementalPCA(whiten=True),
     EMPCA(),
     EMPCA(on_sphere=True),
     GrassmannAverage(),

@@ -246,8 +246,8 @@ class IncrementalPCA(GaussianModel, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(msg)
         if not is_first and count != len(self.components_):
             msg = (
-                f"n_components={count}, but the batches before had {len(self.components_)} components; set n_components "
-                "to the same number, or fit again"
+                f"n_components={count}, but the batches before had {len(self.components_)} components; set "
+                "n_components to the same number, or fit again"
             )
             raise ValueError(msg)
         return int(count)

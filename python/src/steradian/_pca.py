@@ -31,6 +31,15 @@ if TYPE_CHECKING:
 _EXACT = ("full", "covariance_eigh", "arpack")
 """The solvers of scikit-learn whose numbers are exact up to rounding."""
 
+_TOL, _EXACT_TOL = 1e-6, 1e-10
+"""Tolerances in place of 0; the second one is that of `_EXACT`."""
+
+_DENSE_ONLY = ("full", "randomized")
+"""The solvers of scikit-learn that reject sparse data."""
+
+_BYTES_PER_CELL = 32
+"""Memory of a decomposition in memory: the rows, the centered rows, and their singular vectors on both sides."""
+
 _BLOCK_CELLS = 2**22
 
 _TIE = 1e-12
@@ -166,7 +175,7 @@ class PCA(GaussianModel, Subspace):
         parameters.one_of("svd_solver", self.svd_solver, component_count.SVD_SOLVERS)
         tol = parameters.real("tol", self.tol)
         if tol == 0:
-            tol = 1e-10 if self.svd_solver in _EXACT else 1e-6
+            tol = _EXACT_TOL if self.svd_solver in _EXACT else _TOL
         return {
             "method": "pca",
             "n_components": component_count.checked(self.n_components),
@@ -192,7 +201,7 @@ class PCA(GaussianModel, Subspace):
         return samples
 
     def _sparse_rows(self, X: Any, missing_mask: Any, exclude: Any) -> SparseRows:
-        if self.svd_solver in ("full", "randomized"):
+        if self.svd_solver in _DENSE_ONLY:
             msg = (
                 'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while '
                 f'"{self.svd_solver}" was passed; use svd_solver="auto", or X.toarray() if it fits into memory'
@@ -225,6 +234,11 @@ class PCA(GaussianModel, Subspace):
             solver = component_count.scikit_learns_solver(self.svd_solver, shape, count)
         request = component_count.requested(count, shape, solver)
         self._fit_svd_solver = solver
+        is_in_memory = isinstance(samples, SparseRows) or self._is_table(samples, settings)
+        # The rank of n centered samples is at most n - 1. In memory, further components can be added.
+        most = min(shape) if is_in_memory else min(shape[0] - 1, shape[1])
+        if count is None and isinstance(request, int):
+            request = min(request, most)
         if request == "auto":
             if isinstance(samples, SparseRows):
                 msg = "n_components='auto' is not supported for sparse data; pass a number"
@@ -242,9 +256,10 @@ class PCA(GaussianModel, Subspace):
             found = fit(request)
             # The engine tries a limited number of components. A tie is decided by the numbers of a fit of all of them,
             # from which users compute fractions.
-            if found.total_variance is None or np.sum(found.variances) > request * found.total_variance * (1 + _TIE):
+            total = found.total_variance
+            if not is_in_memory or total is None or np.sum(found.variances) > request * total * (1 + _TIE):
                 return found
-        whole = fit(min(shape))
+        whole = fit(most)
         if isinstance(request, float):
             chosen = component_count.of_fraction(request, whole.variances, whole.total_variance or 0.0)
         else:
@@ -254,9 +269,7 @@ class PCA(GaussianModel, Subspace):
     def _of_samples(self, samples: Any, settings: dict[str, Any], callback: EngineCallback | None) -> Decomposition:
         """The numbers of samples by the engine, or by a decomposition in memory if it has too many components."""
         count = settings["n_components"]
-        shape = samples.shape
-        is_table = isinstance(samples, _engine.Samples) and settings["center"] == "mean"
-        is_table = is_table and shape[0] * shape[1] <= decomposition.LARGEST_TABLE
+        shape, is_table = samples.shape, self._is_table(samples, settings)
         if count == 0:
             # One component gives the mean and the total variance.
             found = self._of_samples(samples, {**settings, "n_components": 1}, callback).first(0)
@@ -264,8 +277,7 @@ class PCA(GaussianModel, Subspace):
                 found.components, found.variances, found.mean, found.total_variance, found.n_samples, None
             )
         try:
-            # The rank of n centered samples is at most n - 1.
-            most = max(shape[0] - 1, 1) if is_table else count
+            most = shape[0] - 1 if is_table else count
             attempt = {**settings, "n_components": min(count, most)}
             model = super()._run(samples, attempt, callback)
         except ValueError as error:
@@ -275,11 +287,14 @@ class PCA(GaussianModel, Subspace):
             model = super()._run(samples, {**settings, "n_components": int(rank[1])}, callback)
         if len(model.components) >= count or isinstance(count, float):
             return decomposition.of_model(model)
-        rows = samples.take(range(shape[0]))
-        if np.isnan(rows).any():
-            msg = f"n_components = {count} exceeds the rank {len(model.components)} of the centered data; use fewer"
-            raise ValueError(msg)
-        return decomposition.of_rows(rows, count, model)
+        return decomposition.of_rows(samples.take(range(shape[0])), count, model)
+
+    def _is_table(self, samples: Any, settings: dict[str, Any]) -> bool:
+        """True for samples that can be decomposed in memory, without missing cells."""
+        if not isinstance(samples, _engine.Samples) or settings["center"] != "mean" or self._missing() == "use":
+            return False
+        cells, limit = samples.shape[0] * samples.shape[1], settings["memory_limit"]
+        return cells <= decomposition.LARGEST_TABLE and (limit is None or cells * _BYTES_PER_CELL <= limit)
 
     def _set_fitted_attributes(self, model: Any) -> None:
         found = decomposition.of_model(model) if isinstance(model, _engine.Model) else model
@@ -456,6 +471,8 @@ class PCA(GaussianModel, Subspace):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing in ("use", "drop")
+        is_mean = isinstance(self.center, str) and self.center == "mean"
+        tags.input_tags.sparse = is_mean and self.missing == "error" and self.svd_solver not in _DENSE_ONLY
         return tags
 
     @classmethod
@@ -468,7 +485,7 @@ class PCA(GaussianModel, Subspace):
             "n_components": stored["n_components"],
             "center": parameters.stored_center(stored["center"], model),
             "solver": stored["solver"],
-            "tol": stored["tol"],
+            "tol": 0.0 if stored["tol"] == _TOL else stored["tol"],
             "missing": stored.get("missing", "error"),
-            "random_state": metadata["seed"],
+            "random_state": metadata["seed"] or None,
         }

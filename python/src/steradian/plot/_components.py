@@ -46,7 +46,7 @@ def components(
     matplotlib axes
     """
     check_is_fitted(estimator)
-    shape = shape or estimator._model.image
+    shape = shape or estimator._fitted_model().image
     if shape is None:
         msg = f"the shape of an image is unknown; pass shape=(height, width) with {estimator.n_features_in_} pixels"
         raise ValueError(msg)

@@ -49,7 +49,7 @@ def score_pairs(
         msg = f"pair = {pair} exceeds the {estimator.n_components_} components of the model; count from 0"
         raise ValueError(msg)
     samples = estimator._samples(X)
-    scores = estimator._model.transform(samples, robust_scores=robust_scores)
+    scores = estimator._fitted_model().transform(samples, robust_scores=robust_scores)
     ax = axes(ax)
     for flag, (color, marker) in FLAG_STYLES.items():
         here = diagnosis.flag == flag
