@@ -1,4 +1,4 @@
-"""The estimators that replace scikit-learn's, where its own tests have no case: signatures, lazy data, files, limits."""
+"""Estimators that replace scikit-learn's, where its own tests have no case: signatures, lazy data, files, limits."""
 
 from __future__ import annotations
 
