@@ -92,6 +92,20 @@ def test_components_beyond_the_rank() -> None:
         model.inverse_transform(np.ones((3, 4)))
 
 
+def test_all_components_of_a_large_wide_table() -> None:
+    table = np.random.default_rng(4).standard_normal((150, 2100)) * np.linspace(3, 1, 2100)
+    model = PCA().fit(table)
+    require_same(PCA(80).fit(table), sklearn.decomposition.PCA(80, svd_solver="full").fit(table))
+    assert model.components_.shape == (150, 2100)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(table)), table, atol=1e-9)
+    words = "150 components of 150 samples of 2100 features has only scores and a likelihood; .* at most 75 components"
+    with pytest.raises(ValueError, match=words):
+        model.predict(table)
+    assert len(PCA(75).fit(table).predict(table)) == 150
+    narrow = table[:, :300]
+    assert len(PCA().fit(narrow).predict(narrow)) == 150
+
+
 def test_a_limit_on_memory_keeps_the_engines_error() -> None:
     low = np.repeat(X[:, :1], 300, axis=0) @ np.ones((1, 8))
     assert PCA(4).fit(low).n_components_ == 4
@@ -135,8 +149,7 @@ def test_files(tmp_path: Path, single: bool) -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(table), model.transform(table))
 
 
-@pytest.mark.parametrize("solver", ["auto", "covariance_eigh"])
-@pytest.mark.parametrize("features", [20, 2500])
+@pytest.mark.parametrize(("features", "solver"), [(20, "auto"), (20, "covariance_eigh"), (2500, "auto")])
 def test_sparse_data(features: int, solver: str) -> None:
     sparse = scipy.sparse.random(60, features, density=0.3, format="csr", random_state=3)
     ours = PCA(4, svd_solver=solver).fit(sparse)

@@ -40,9 +40,14 @@ _DENSE_ONLY = ("full", "randomized")
 _BYTES_PER_CELL = 32
 """Memory of a decomposition in memory: the rows, the centered rows, and their singular vectors on both sides."""
 
+_FEW_SAMPLES = 100
+"""The number of samples up to which the engine finds all components quickly, whatever the number of features."""
+
 _BLOCK_CELLS = 2**22
+"""The number of cells of the rows whose likelihoods are computed at a time."""
 
 _TIE = 1e-12
+"""The relative difference of a fraction of the variance and the requested one that may be rounding."""
 
 
 class PCA(GaussianModel, Subspace):
@@ -116,7 +121,7 @@ class PCA(GaussianModel, Subspace):
     _FITTED: ClassVar[tuple[str, ...]] = (*Subspace._FITTED, "_total_variance", "_fit_svd_solver", "_single")
 
     _model: _engine.Model | None  # type: ignore[assignment]
-    """None for sparse data, and for no components."""
+    """None for sparse data, for no components, and for most of the components of a large table with few samples."""
 
     _single: bool = False
     """True for components of single precision."""
@@ -276,6 +281,12 @@ class PCA(GaussianModel, Subspace):
             return Decomposition(
                 found.components, found.variances, found.mean, found.total_variance, found.n_samples, None
             )
+        if 2 * count > shape[0] > _FEW_SAMPLES and shape[1] >= shape[0] and settings["solver"] == "auto":
+            # The certificate of so many eigenvectors of the Gram matrix takes far longer than the fit.
+            if shape[1] <= decomposition.LARGEST_COVARIANCE:
+                settings = {**settings, "solver": "scatter"}
+            elif is_table:
+                return decomposition.of_rows(samples.take(range(shape[0])), count, None)
         try:
             most = shape[0] - 1 if is_table else count
             attempt = {**settings, "n_components": min(count, most)}
@@ -323,8 +334,14 @@ class PCA(GaussianModel, Subspace):
 
     def _fitted_model(self) -> _engine.Model:
         if self._model is None:
-            why = "no components" if self.n_components_ == 0 else "sparse data"
-            msg = f"a fit with {why} has only scores and a likelihood; fit dense data with at least 1 component"
+            n_features, many = len(self.mean_), 2 * self.n_components_ > self.n_samples_ > _FEW_SAMPLES
+            if many and n_features > decomposition.LARGEST_COVARIANCE:
+                why = f"{self.n_components_} components of {self.n_samples_} samples of {n_features} features"
+                remedy = f"at most {self.n_samples_ // 2} components"
+            else:
+                why = "no components" if self.n_components_ == 0 else "sparse data"
+                remedy = "at least 1 component"
+            msg = f"a fit with {why} has only scores and a likelihood; fit dense data with {remedy}"
             raise ValueError(msg)
         return self._model
 
