@@ -105,7 +105,7 @@ pub fn with_fold<V: FoldVisitor>(index: usize, visitor: V) -> V::Out {
         15 => visitor.visit(&DataCheck::new(FEATURES, Missing::Use)),
         12 => visitor.visit(&SelectRows::new(vec![0, 3, 5])),
         16 => {
-            let weighting = RowWeighting::Student { kappa: 0.5, row_cutoff: 9.0 };
+            let weighting = RowWeighting::Student { kappa: 0.5, nu: 5.0, row_cutoff: 9.0 };
             visitor.visit(&RobustMoments::new(&row_model(true), weighting, MomentProduct::Scatter).with_support())
         }
         17 => {

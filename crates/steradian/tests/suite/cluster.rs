@@ -326,7 +326,7 @@ proptest! {
             prop_assert!(same_tree(&OperatorProduct::new(directions.clone(), Coefficients::Project(&w), precision, element), &x, &cuts));
         }
         let model = row_model(seed, 5, 2);
-        let weighting = RowWeighting::Student { kappa: 1.0, row_cutoff: 20.0 };
+        let weighting = RowWeighting::Student { kappa: 1.0, nu: 5.0, row_cutoff: 20.0 };
         for product in [MomentProduct::Scatter, MomentProduct::Basis(Cow::Borrowed(&w))] {
             prop_assert!(same_tree(&RobustMoments::new(&model, weighting, product).with_support(), &x, &cuts));
         }

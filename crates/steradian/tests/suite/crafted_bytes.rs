@@ -100,7 +100,7 @@ fn a_job_of_many_or_unordered_steps_is_rejected() {
 #[test]
 fn a_job_whose_row_model_is_inconsistent_is_rejected() {
     let good = || crate::common::row_model(1, FEATURES, 2);
-    let student = |kappa: f64, row_cutoff: f64| RowWeighting::Student { kappa, row_cutoff };
+    let student = |kappa: f64, row_cutoff: f64| RowWeighting::Student { kappa, nu: 5.0, row_cutoff };
     let runner = Local::new(1).unwrap();
     let run = |model: &RowModel, weighting, product: MomentProduct<'_>| {
         let fold = RobustMoments::new(model, weighting, product).with_support();
@@ -132,7 +132,9 @@ fn a_job_whose_row_model_is_inconsistent_is_rejected() {
         change(&mut model);
         expect(&run(&model, usual, MomentProduct::Scatter).expect_err(words), words);
     }
-    for weighting in [student(0.0, 1.0), student(2.0, 1.0), student(f64::NAN, 1.0), student(0.5, f64::NAN)] {
+    let freedom = |nu: f64| RowWeighting::Student { kappa: 0.5, nu, row_cutoff: 9.0 };
+    let factors = [student(0.0, 1.0), student(2.0, 1.0), student(f64::NAN, 1.0), student(0.5, f64::NAN)];
+    for weighting in factors.into_iter().chain([freedom(0.0), freedom(f64::NAN)]) {
         expect(&run(&good(), weighting, MomentProduct::None).expect_err("weights"), "weights of factor");
     }
     for basis in

@@ -123,7 +123,7 @@ proptest! {
         prop_assert!(same(&ConeSizes::new(&rule, &anchors), &source, cut));
         let model = row_model(seed, 7, 2);
         for product in [MomentProduct::None, MomentProduct::Scatter, MomentProduct::Basis(Cow::Borrowed(&w))] {
-            let student = RowWeighting::Student { kappa: 0.5, row_cutoff: 40.0 };
+            let student = RowWeighting::Student { kappa: 0.5, nu: 5.0, row_cutoff: 40.0 };
             for weighting in [RowWeighting::Uniform, student] {
                 let moments = RobustMoments::new(&model, weighting, product.clone()).with_support();
                 prop_assert!(same(&moments, &source, cut) && same(&moments, &incomplete, cut));

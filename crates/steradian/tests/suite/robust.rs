@@ -140,7 +140,9 @@ proptest! {
                 prop_assert!(apart < 1e-2, "{}", apart);
             }
             prop_assert!(apart < 0.25 && off < 0.25, "{} from the fit without it, {} from the plane", apart, off);
-            prop_assert!(difference(&model.subspace.center, &without.subspace.center) < 1.0);
+            // The rows may pass as normal without it and not with it, or the reverse, which moves the center by less than its error.
+            let error = (model.diagnostics.explained_variance.iter().sum::<f64>() / n as f64).sqrt();
+            prop_assert!(difference(&model.subspace.center, &without.subspace.center) < error);
         }
     }
 
