@@ -90,7 +90,7 @@ impl Costs<'_> {
         // What repairs the rows again, in the sums and in the result.
         let kept = match solver {
             Solver::Scatter => 0,
-            _ => 2 * F64 * (n as u64 * RepairedRow::numbers(self.d() as usize) as u64).min(KEPT_NUMBERS as u64),
+            _ => 2 * F64 * (n as u64 * RepairedRow::numbers(self.d()) as u64).min(KEPT_NUMBERS as u64),
         };
         let basis = match solver {
             Solver::Scatter => 5 * F64 * features * features,
