@@ -323,6 +323,11 @@ impl Fold for RobustMoments<'_> {
         if accumulator.rows > samples.len() as u64 {
             return Err(inconsistent(format!("it has {} of {} rows", accumulator.rows, samples.len())));
         }
+        let (unused, cells) =
+            (accumulator.bad.saturating_add(accumulator.missing), accumulator.rows.saturating_mul(features as u64));
+        if unused > cells {
+            return Err(inconsistent(format!("{unused} of {cells} cells are bad or missing")));
+        }
         require_length("the sum", accumulator.sum.len(), features)?;
         require_length("the product", accumulator.product.len(), features.saturating_mul(self.columns()))?;
         let listed = if self.lists_support { samples.len() } else { 0 };
