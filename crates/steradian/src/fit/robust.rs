@@ -86,14 +86,7 @@ pub(super) fn fit_robust<R: Runner>(
     runner.check_cancelled()?;
     let all_rows = sample.rows.len() == n;
     let all_features = chosen.len() == features;
-    let options = SearchOptions {
-        d,
-        cells: config.cells,
-        skew: config.skew,
-        pairs: directions(config),
-        seed: config.seed,
-        is_final: all_rows && all_features,
-    };
+    let options = search_options(config, d, all_rows && all_features);
     let candidate = runner.compute(|| search(&table, &stats, options))?;
     check_support(&candidate, d, n)?;
     warnings.extend(bad_cell_warning(&candidate, &chosen, source));
@@ -161,14 +154,7 @@ pub(super) fn count<R: Runner>(config: &Config, data: &Finite<'_>, runner: &R) -
     require_variation(&sample, &chosen)?;
     let stats = sample.stats.select(&chosen);
     let table = sample.table(&chosen)?;
-    let options = SearchOptions {
-        d: 1,
-        cells: config.cells,
-        skew: config.skew,
-        pairs: directions(config),
-        seed: config.seed,
-        is_final: true,
-    };
+    let options = search_options(config, 1, true);
     let (components, reason) = runner.compute(|| count_components(&table, &stats, options))?;
     Ok(ComponentChoice { components, reason })
 }
@@ -189,6 +175,11 @@ fn drop_rounding(components: &mut Matrix, stats: &FeatureStats) {
         let loadings = components.row_mut(k).iter_mut().zip(&stats.constant);
         loadings.filter(|(q, constant)| **constant && q.abs() < f64::EPSILON).for_each(|(q, _)| *q = 0.0);
     }
+}
+
+/// The search of a configuration; `is_final` if no pass follows it.
+fn search_options(config: &Config, d: usize, is_final: bool) -> SearchOptions {
+    SearchOptions { d, cells: config.cells, skew: config.skew, pairs: directions(config), seed: config.seed, is_final }
 }
 
 /// The number of directions through pairs: at least that of the configuration, more for small tables.
@@ -462,11 +453,15 @@ impl LastProblem<'_> {
 pub(super) fn last_eigenproblem<R: Runner>(
     &LastProblem { config, weighting, solver }: &LastProblem<'_>,
     state: &FitState,
-    moments: RowMoments,
+    mut moments: RowMoments,
     data: &Finite<'_>,
     runner: &R,
 ) -> Result<(Certified, RowMoments)> {
     let source = data.source;
+    if solver != Solver::Scatter {
+        // The product of a pass with its own columns, which nothing reads here, would be held beside the Krylov basis.
+        moments.product = Matrix::zeros(0, 0);
+    }
     let d = state.model.n_components();
     let seed = data.start_seed(config.seed);
     let mut certified = if solver == Solver::Scatter {
