@@ -192,3 +192,24 @@ fn mapped(table: &Matrix, stats: &FeatureStats, map: impl Fn(f64, f64, f64) -> f
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::slice::SliceSource;
+
+    #[test]
+    fn rows_far_out_in_every_cell_have_an_order_of_their_own() {
+        let near = (0..20).flat_map(|i| [f64::from(i), f64::from((i * 7) % 20)]);
+        let far = [900.0, 900.0, 300.0, 300.0, 600.0, 600.0];
+        let rows: Vec<f64> = near.chain(far).collect();
+        let reversed: Vec<f64> = rows.chunks_exact(2).rev().flatten().copied().collect();
+        let table = |data: &[f64]| {
+            let sample = Sample::draw(&SliceSource::new(data, 23, 2).unwrap(), 0).unwrap();
+            let rows = sample.table(&[0, 1]).unwrap().data().to_vec();
+            rows[40..].to_vec()
+        };
+        assert_eq!(table(&rows), [300.0, 300.0, 600.0, 600.0, 900.0, 900.0]);
+        assert_eq!(table(&rows), table(&reversed));
+    }
+}
